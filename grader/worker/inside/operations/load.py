@@ -1,0 +1,69 @@
+"""Import the student's module, and say which names it has and which arrays it takes."""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import Any
+
+from ..faults import NO_TORCH, Fault, describe, is_memory, missing_torch, plain
+from ..session import Session
+from ..tree import unpack
+from .scan import kind_of, syntax_fault
+
+_import_module = importlib.import_module
+_NAMES = 2000
+
+
+def run(session: Session, arguments: Any, body: bytearray) -> dict[str, Any]:
+    """arguments: main, adapters or None, backend or None; ``scan`` has brought the sources."""
+    asked = unpack(arguments, body)
+    names = [name for name in (asked["adapters"], asked["main"]) if name is not None]
+    session.sources.install()
+    imported = {name: _module(session, name) for name in reversed(names)}
+    session.modules = [imported[name] for name in names]
+    session.backend = asked["backend"] or _declared(session) or kind_of(session, names)
+    torch = sys.modules.get("torch")
+    if session.backend == "torch" and torch is None:
+        raise Fault("load", cause="import", type="ModuleNotFoundError", text=NO_TORCH, file=None, line=None, frames=[])
+    version = None if torch is None else plain(getattr(torch, "__version__", None))
+    return {"names": _names(session), "backend": session.backend, "torch": version}
+
+
+def _module(session: Session, name: str) -> ModuleType:
+    try:
+        return _import_module(name)
+    except BaseException as error:  # noqa: BLE001 - whatever the student's module does when it is imported
+        raise _load_fault(error, session) from None
+
+
+def _load_fault(error: BaseException, session: Session) -> Fault:
+    if is_memory(error):
+        return Fault("load", cause="memory", type="MemoryError", text="", file=None, line=None, frames=[])
+    if issubclass(type(error), SyntaxError) and getattr(error, "filename", None) in session.sources.texts:
+        return syntax_fault(error, session)
+    cause = "exit" if issubclass(type(error), SystemExit) else "import"
+    told = describe(error, session.sources.texts)
+    last = told["frames"][-1] if told["frames"] else {"file": None, "line": None}
+    known = missing_torch(error)
+    return Fault("load", cause=cause, file=last["file"], line=last["line"], known=known, **told)
+
+
+def _declared(session: Session) -> str | None:
+    for module in session.modules:
+        value = vars(module).get("BACKEND")
+        if type(value) is str and value in ("numpy", "torch"):
+            return value
+        if value is not None:
+            text = f'BACKEND is {plain(value)[:80]!r}; it must be "numpy" or "torch"'
+            file = plain(getattr(module, "__file__", None))
+            raise Fault("load", cause="backend", type="", text=text, file=file, line=None, frames=[])
+    return None
+
+
+def _names(session: Session) -> list[str]:
+    found = set()
+    for module in session.modules:
+        for name, value in list(vars(module).items()):
+            if type(name) is str and not name.startswith("_") and (callable(value) or name == "BACKEND"):
+                found.add(name)
+    return sorted(found)[:_NAMES]

@@ -1,0 +1,87 @@
+"""The conversation with one submission: read a request, run its operation, write the answer, until the other side closes."""
+
+import io
+import os
+import platform
+import random
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import operations
+from .confine import lock_down
+from .faults import Fault, is_memory, plain, type_name
+from .session import Session
+from .tensors import get_torch, import_torch
+from .tree import Stream, pack
+
+_exit = os._exit
+
+
+def main(setup: dict[str, Any]) -> None:
+    """A fresh process: the conversation is on standard input and output, prints go to standard error."""
+    source, sink = os.dup(0), os.dup(1)
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.setmode(source, os.O_BINARY)
+        msvcrt.setmode(sink, os.O_BINARY)
+    nowhere = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nowhere, 0)
+    os.close(nowhere)
+    os.dup2(2, 1)
+    if setup["torch"]:
+        import_torch()
+    serve(source, sink, setup)
+
+
+def serve(source: int, sink: int, setup: dict[str, Any]) -> None:
+    """Say hello once this process is locked down, then answer; ends the process."""
+    streams = _standard_streams()
+    stream, session = Stream(source, sink), Session(setup["limits"])
+    random.seed(0)
+    np.random.seed(0)
+    torch = get_torch()
+    if torch is not None:
+        torch.manual_seed(0)
+    hello = {
+        "layers": lock_down(setup["level"], setup["limits"]),
+        "python": platform.python_version(),
+        "numpy": str(np.__version__),
+        "torch": None if torch is None else str(torch.__version__),
+    }
+    stream.write({"nonce": setup["nonce"], "value": pack(hello, [])}, [])
+    while (request := stream.read()) is not None:
+        header, body = request
+        reply, blocks = _answer(session, header, body)
+        for text in streams:
+            try:
+                text.flush()
+            except BaseException:  # noqa: BLE001 - the student may have closed it
+                continue
+        stream.write({"nonce": header["nonce"], **reply}, blocks)
+    _exit(0)
+
+
+def _answer(session: Session, header: dict[str, Any], body: bytearray) -> tuple[dict[str, Any], list[bytes]]:
+    blocks: list[bytes] = []
+    try:
+        return {"value": pack(operations.TABLE[header["op"]](session, header["arguments"], body), blocks)}, blocks
+    except Fault as fault:
+        return {"fault": pack(fault.report, [])}, []
+    except BaseException as error:  # noqa: BLE001 - also what a submission throws into this program
+        if is_memory(error):
+            return {"fault": pack({"kind": "memory"}, [])}, []
+        return {"fault": pack({"kind": "internal", "text": f"{type_name(error)}: {plain(error)}"[:500]}, [])}, []
+
+
+def _standard_streams() -> list[io.TextIOBase]:
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    streams: list[io.TextIOBase] = []
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        text = open(descriptor, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
+        setattr(sys, name, text)
+        setattr(sys, f"__{name}__", text)
+        streams.append(text)
+    return streams

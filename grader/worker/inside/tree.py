@@ -1,0 +1,95 @@
+"""The frame format, this side: read a request from a descriptor, write a reply. The format is told in wire.py."""
+
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_read, _write, _ndarray = os.read, os.write, np.ndarray
+_frombuffer, _prod = np.frombuffer, __import__("math").prod
+_dumps, _loads = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
+_int_from, _int_to = int.from_bytes, int.to_bytes
+_CHUNK = 1 << 16
+
+
+class Handle(str):
+    """The name of an object that stays in this process."""
+
+    __slots__ = ()
+
+
+class Stream:
+    """Frames over two descriptors, which may be the same."""
+
+    def __init__(self, source: int, sink: int) -> None:
+        self.source, self.sink = source, sink
+        self._ahead = bytearray()
+
+    def _take(self, count: int) -> bytearray | None:
+        while len(self._ahead) < count:
+            data = _read(self.source, max(_CHUNK, min(count - len(self._ahead), 1 << 22)))
+            if not data:
+                return None
+            self._ahead += data
+        taken = self._ahead[:count]
+        del self._ahead[:count]
+        return taken
+
+    def read(self) -> tuple[dict[str, Any], bytearray] | None:
+        """A header and its arrays' bytes; None when the other side has closed."""
+        if (length := self._take(4)) is None or (text := self._take(_int_from(length, "big"))) is None:
+            return None
+        header = _loads(text.decode())
+        body = self._take(header["bytes"])
+        return None if body is None else (header, body)
+
+    def write(self, header: dict[str, Any], blocks: list[bytes]) -> None:
+        """One frame, whole."""
+        text = _dumps(header).encode()
+        for part in (_int_to(len(text), 4, "big") + text, *blocks):
+            view = memoryview(part)
+            while view:
+                view = view[_write(self.sink, view) :]
+
+
+def pack(value: Any, blocks: list[bytes]) -> Any:
+    """A tree of exact Python types and plain NumPy arrays as JSON; the arrays' bytes are appended to ``blocks``."""
+    kind = type(value)
+    if value is None or kind in (bool, int, float, str):
+        return value
+    if kind is Handle:
+        return {"o": str(value)}
+    if kind is _ndarray:
+        blocks.append(value.tobytes())
+        return {"a": [value.dtype.name, list(value.shape)]}
+    if kind in (list, tuple):
+        return {"l" if kind is list else "t": [pack(item, blocks) for item in value]}
+    return {"d": [[key, pack(item, blocks)] for key, item in value.items()]}
+
+
+def unpack(node: Any, body: bytearray, leaf: Callable[[Any], Any] = lambda leaf: leaf) -> Any:
+    """A request's tree, its arrays writable and its own. ``leaf`` is applied to each array and handle."""
+    at = 0
+
+    def build(node: Any) -> Any:
+        nonlocal at
+        if type(node) is not dict:
+            return node
+        ((tag, content),) = node.items()
+        if tag == "a":
+            dtype, shape = np.dtype(content[0]), content[1]
+            start, at = at, at + _prod(shape) * dtype.itemsize
+            return leaf(_frombuffer(body[start:at], dtype).reshape(shape).copy())
+        if tag == "b":
+            start, at = at, at + content
+            return bytes(body[start:at])
+        if tag == "o":
+            return leaf(Handle(content))
+        if tag == "d":
+            return {key: build(item) for key, item in content}
+        items = [build(item) for item in content]
+        return items if tag == "l" else tuple(items)
+
+    return build(node)

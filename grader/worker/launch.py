@@ -1,0 +1,59 @@
+"""The one place that starts an interpreter for untrusted code: its command, its environment, its level."""
+
+import importlib.machinery
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+LEVELS = ("process",)
+
+_INSIDE = Path(__file__).parent / "inside" / "__main__.py"
+_KEPT = (
+    ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH") if os.name == "posix" else ("SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "PATH")
+)
+
+
+def environment(home: str) -> dict[str, str]:
+    """All that the process sees: nothing of the caller's but what an interpreter needs to start; one thread a library."""
+    single = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
+    return {
+        **{name: os.environ[name] for name in _KEPT if name in os.environ},
+        **{f"{library}_NUM_THREADS": "1" for library in single},
+        **dict.fromkeys(("HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "TORCHINDUCTOR_CACHE_DIR"), home),
+        "CUDA_VISIBLE_DEVICES": "",
+        "LANG": "C.UTF-8",
+        "LC_ALL": "C.UTF-8",
+        "MPLBACKEND": "Agg",
+        "PYTHONHASHSEED": "0",
+    }
+
+
+def library_paths() -> list[str]:
+    """Where NumPy and torch are, for interpreters that would not find them alone (user site, PYTHONPATH)."""
+    paths = [str(Path(numpy.__file__).parent.parent)]
+    searched = [p for p in sys.path if p and Path(p).resolve() != Path.cwd()]
+    spec = importlib.machinery.PathFinder.find_spec("torch", searched)
+    if spec is not None and spec.origin is not None:
+        paths.append(str(Path(spec.origin).parent.parent))
+    return list(dict.fromkeys(paths))
+
+
+def launch(
+    python: str, level: str, role: str, setup: dict[str, Any], folder: Path, **popen: Any
+) -> "subprocess.Popen[bytes]":
+    """Start ``python`` on the program in ``inside/`` as ``role`` ("warm" or "serve"). Raises OSError.
+
+    Not ``-I``, which would also ignore PYTHONHASHSEED: ``-s -P`` in an environment of our own isolates as much.
+    """
+    if level not in LEVELS:
+        raise ValueError(f"isolation level {level!r} is not one of {', '.join(LEVELS)}")
+    setup = {**setup, "level": level, "paths": library_paths()}
+    command = [python, "-s", "-P", "-X", "utf8", str(_INSIDE), role, json.dumps(setup)]
+    if os.name == "posix":
+        popen["start_new_session"] = True
+    return subprocess.Popen(command, env=environment(str(folder)), cwd=folder, bufsize=0, **popen)
