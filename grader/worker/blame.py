@@ -1,4 +1,4 @@
-"""From an ending or a report of the student's process to the fault that a reader sees; nothing in a report is believed."""
+"""From an ending or a report of the student's process to the fault that a reader sees; no report is believed."""
 
 import functools
 import signal
@@ -32,6 +32,7 @@ _SIGNALS = {
     "SIGILL": "illegal instruction",
     "SIGXFSZ": "wrote a file that is too large",
 }
+CLOSED = 71  # the exit status of a process that can no longer write its answer
 _CAUSES = ("syntax", "import", "exit", "memory", "backend")
 
 
@@ -42,7 +43,7 @@ def operations() -> frozenset[str]:
 
 
 def check_sources(sources: Mapping[str, str | bytes], cap: int) -> dict[str, str | bytes]:
-    """The sources with checked paths. Raises ValueError for a path that leads outside, LoadFailed above ``cap`` bytes."""
+    """The sources, paths checked. Raises ValueError for a path that leads outside, LoadFailed above ``cap`` bytes."""
     for path in sources:
         parts = PurePosixPath(path).parts
         if not parts or path.startswith("/") or ".." in parts or str(PurePosixPath(path)) != path or "\0" in path:
@@ -66,7 +67,7 @@ def has_module(sources: Mapping[str, str | bytes], name: str) -> bool:
 def reason(ending: Ending | None, limits: Limits) -> str:
     """How the process ended, for a reader."""
     status = None if ending is None else ending.status
-    if status is None:
+    if status is None or status == CLOSED:
         return "it closed the connection to the grader"
     if status in (0xC0000005, 0xC00000FD):  # Windows: access violation, stack overflow
         return _SIGNALS["SIGSEGV"]

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Late(Exception):
+class Late(Exception):  # noqa: N818 - an event
     """The deadline passed."""
 
 
-class Gone(Exception):
+class Gone(Exception):  # noqa: N818 - an event
     """The process ended, or closed its side of the conversation."""
 
 

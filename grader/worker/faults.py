@@ -13,7 +13,7 @@ class Frame:
     code: str
 
 
-class WorkerFault(Exception):
+class WorkerFault(Exception):  # noqa: N818 - a verdict, not always an error
     """Base of all faults: ``message`` is one plain sentence, ``printed`` what the code printed before."""
 
     def __init__(self, message: str, *, printed: str = "") -> None:
@@ -82,8 +82,8 @@ class NoGradient(StudentFault):
 class LoadFailed(StudentFault):
     """The module could not be imported.
 
-    ``kind`` is one of syntax, import, exit, timeout, crash, memory, backend, size; ``file``, ``line`` and ``source_line``
-    point at the student's own line where there is one.
+    ``kind`` is one of syntax, import, exit, timeout, crash, memory, backend, size; ``file``, ``line`` and
+    ``source_line`` point at the student's own line where there is one.
     """
 
     def __init__(

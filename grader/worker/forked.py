@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from . import folders
 from .connection import Ending, Gone, Late
 from .text import Printed
 from .warm import WarmParent
+
+if sys.platform != "linux":
+    raise ImportError("forks of a warm parent need Linux; elsewhere each submission has a fresh process")
 
 _CHUNK = 1 << 16
 _DRAIN = 1 << 20

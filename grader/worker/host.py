@@ -2,6 +2,7 @@
 
 import secrets
 import sys
+import threading
 import weakref
 from pathlib import Path
 from types import TracebackType
@@ -38,9 +39,10 @@ class Host:
         if level not in LEVELS:
             raise ValueError(f"isolation level {level!r} is not one of {', '.join(LEVELS)}")
         self.kind, self.level, self.limits, self.python = kind, level, limits or Limits(), python
-        self.forks = sys.platform == "linux" if fork is None else fork
+        self.forks = sys.platform == "linux" and fork is not False
         self._closed = False
-        self._workers: weakref.WeakSet[Worker] = weakref.WeakSet()
+        self._workers: set[Worker] = set()
+        self._lock = threading.Lock()
         self._warm: Any = None
         self._spare: tuple[Connection, str] | None = None
         self._folder = folders.new()
@@ -51,21 +53,30 @@ class Host:
             self._warm = self._spare = None  # start() tries again, and tells
 
     def _prepare(self) -> None:
-        if not self.forks:
-            self._spare = self._fresh()
-            return
-        from .warm import WarmParent
+        if sys.platform == "linux" and self.forks:
+            from .warm import WarmParent
 
-        torch = self.kind == "torch"
-        self._warm = WarmParent(self.python, self.level, torch, self._folder, self.limits.start_seconds)
+            torch = self.kind == "torch"
+            self._warm = WarmParent(self.python, self.level, torch, self._folder, self.limits.start_seconds)
+        else:
+            self._spare = self._fresh()
 
     def start(self) -> Worker:
         """A new worker, locked down and ready for a submission. Raises GraderFault."""
-        if self._closed:
-            raise GraderFault("the host of submissions is closed")
-        connection, nonce = self._connect()
-        worker = Worker(connection, self.limits, self.kind)
-        self._workers.add(worker)
+        try:
+            return self._start()
+        except GraderFault:
+            if self._closed or not self.forks:
+                raise
+            return self._start()  # an earlier submission may have harmed the warm parent: this one gets a new one
+
+    def _start(self) -> Worker:
+        with self._lock:
+            if self._closed:
+                raise GraderFault("the host of submissions is closed")
+            connection, nonce = self._connect()
+            worker = Worker(connection, self.limits)
+            self._workers = {worker, *(other for other in self._workers if other.alive)}
         worker.greet(nonce)
         return worker
 
@@ -77,14 +88,14 @@ class Host:
         if self.forks and self._warm.wait() != 1:  # a process with threads must not be forked
             self._warm.close()
             self._warm, self.forks = None, False
-        if not self.forks:
-            spare, self._spare = self._spare, None
-            return spare or self._fresh()
-        from .forked import ForkedConnection
+        if sys.platform == "linux" and self.forks:
+            from .forked import ForkedConnection
 
-        nonce, folder = secrets.token_hex(16), self._new_folder()
-        setup = {"nonce": nonce, "limits": self.limits.as_dict(), "level": self.level}
-        return ForkedConnection(self._warm, setup, folder, self.limits.printed_bytes), nonce
+            nonce, folder = secrets.token_hex(16), self._new_folder()
+            setup = {"nonce": nonce, "limits": self.limits.as_dict(), "level": self.level}
+            return ForkedConnection(self._warm, setup, folder, self.limits.printed_bytes), nonce
+        spare, self._spare = self._spare, None
+        return spare or self._fresh()
 
     def _fresh(self) -> tuple[Connection, str]:
         from .piped import PipedConnection

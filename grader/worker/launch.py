@@ -19,7 +19,7 @@ _KEPT = (
 
 
 def environment(home: str) -> dict[str, str]:
-    """All that the process sees: nothing of the caller's but what an interpreter needs to start; one thread a library."""
+    """All that the process sees: what an interpreter needs to start, nothing of the caller's; one thread a library."""
     single = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
     return {
         **{name: os.environ[name] for name in _KEPT if name in os.environ},

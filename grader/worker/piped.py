@@ -18,6 +18,8 @@ from .launch import launch
 from .text import Printed
 
 _CHUNK = 1 << 16
+_MARK = b"\0\1end of exchange\1\0"
+_MARK_SECONDS = 0.5
 _AHEAD = 64  # chunks that may lie unread, so that a flood does not fill the memory
 
 
@@ -29,12 +31,15 @@ class PipedConnection:
         self._ended: Ending | None = None
         self._ahead = bytearray()
         self._printed = Printed(printed_bytes)
-        self._lock = threading.Lock()
+        self._marked = threading.Condition()
+        self._marks, self._marking = 0, True
         self._in: queue.Queue[bytes] = queue.Queue(_AHEAD)
         self._out: queue.Queue[bytes | None] = queue.Queue()
         pipe = subprocess.PIPE
         try:
-            self._process = launch(python, level, "serve", setup, folder, stdin=pipe, stdout=pipe, stderr=pipe)
+            self._process = launch(
+                python, level, "serve", {**setup, "mark": _MARK.decode()}, folder, stdin=pipe, stdout=pipe, stderr=pipe
+            )
         except OSError as error:
             folders.remove(folder)
             raise GraderFault(f"the Python for submissions cannot be started: {error}") from None
@@ -60,9 +65,15 @@ class PipedConnection:
 
     def _keep(self, stream: IO[bytes]) -> None:
         with contextlib.suppress(OSError, ValueError):
+            rest = b""
             while data := stream.read(_CHUNK):
-                with self._lock:
-                    self._printed.add(data)
+                *ended, rest = (rest + data).split(_MARK)
+                keep = max(n for n in range(len(_MARK)) if rest.endswith(_MARK[:n]))  # a mark may come in two pieces
+                with self._marked:
+                    self._printed.add(b"".join(ended) + rest[: len(rest) - keep])
+                    self._marks += len(ended)
+                    self._marked.notify()
+                rest = rest[len(rest) - keep :]
 
     def send(self, parts: list[bytes], deadline: float) -> None:
         """Hand all to the writing thread; a process that does not read is found when its answer is late."""
@@ -92,9 +103,11 @@ class PipedConnection:
         return bool(self._ahead) or not self._in.empty()
 
     def printed(self) -> str:
-        """What was printed since the last call, a moment later: the other pipe has no order with this one."""
-        time.sleep(0.002)
-        with self._lock:
+        """What was printed since the last call; while it runs, up to the mark that ends an exchange."""
+        with self._marked:
+            if self._ended is None and self._marking:
+                self._marking = self._marked.wait_for(lambda: self._marks > 0, _MARK_SECONDS)
+                self._marks -= 1
             return self._printed.take()
 
     def end(self, grace: float = 0.0) -> Ending:

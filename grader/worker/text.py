@@ -8,7 +8,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 
 
 def clean(text: str, cap: int) -> str:
-    """``text`` without escape codes, control characters (newline and tab stay) and surrogates, ``…`` where it is cut."""
+    """``text`` without escape codes, surrogates and control characters but newline and tab; ``…`` where it is cut."""
     cut = len(text) > cap
     plain = text[:cap].replace("\r\n", "\n")
     return _CONTROLS.sub("", _ESCAPES.sub("", plain)) + ("…" if cut else "")

@@ -5,6 +5,7 @@ import contextlib
 import json
 import socket
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +14,9 @@ from typing import Any
 from .connection import Ending
 from .faults import GraderFault
 from .launch import launch
+
+if sys.platform != "linux":
+    raise ImportError("forks of a warm parent need Linux; elsewhere each submission has a fresh process")
 
 _ANSWER_SECONDS = 20.0
 

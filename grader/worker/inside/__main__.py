@@ -1,6 +1,6 @@
 """Where the student's process begins: loads this folder under a private name, then keeps a warm parent or serves.
 
-Its modules get a copy of the builtins of their own, so that a submission which replaces ``len`` replaces it for itself only.
+Its modules get a copy of the builtins of their own: a submission that replaces ``len`` replaces it for itself only.
 """
 
 import builtins
@@ -45,9 +45,9 @@ def main() -> None:
     role, setup = sys.argv[1], json.loads(sys.argv[2])
     sys.path += [path for path in setup["paths"] if path not in sys.path]
     finder = _Finder(Path(__file__).parent)
-    sys.meta_path.insert(0, finder)  # type: ignore[arg-type]
+    sys.meta_path.insert(0, finder)
     program = importlib.import_module(f"{PRIVATE}.{role}")
-    sys.meta_path.remove(finder)  # type: ignore[arg-type]
+    sys.meta_path.remove(finder)
     for name in [name for name in sys.modules if name.split(".")[0] == PRIVATE]:
         del sys.modules[name]
     sys.argv[:] = [""]

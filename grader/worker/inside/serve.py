@@ -1,4 +1,4 @@
-"""The conversation with one submission: read a request, run its operation, write the answer, until the other side closes."""
+"""The conversation with one submission: read a request, run its operation, write the answer, until it closes."""
 
 import io
 import os
@@ -16,7 +16,8 @@ from .session import Session
 from .tensors import get_torch, import_torch
 from .tree import Stream, pack
 
-_exit = os._exit
+_exit, _write = os._exit, os.write
+_CLOSED = 71  # told as: it closed the connection
 
 
 def main(setup: dict[str, Any]) -> None:
@@ -52,16 +53,29 @@ def serve(source: int, sink: int, setup: dict[str, Any]) -> None:
         "torch": None if torch is None else str(torch.__version__),
     }
     stream.write({"nonce": setup["nonce"], "value": pack(hello, [])}, [])
-    while (request := stream.read()) is not None:
-        header, body = request
-        reply, blocks = _answer(session, header, body)
-        for text in streams:
-            try:
-                text.flush()
-            except BaseException:  # noqa: BLE001 - the student may have closed it
-                continue
-        stream.write({"nonce": header["nonce"], **reply}, blocks)
+    try:
+        while (request := stream.read()) is not None:
+            header, body = request
+            reply, blocks = _answer(session, header, body)
+            _flush(streams, setup.get("mark"))
+            stream.write({"nonce": header["nonce"], **reply}, blocks)
+    except OSError:
+        _exit(_CLOSED)
     _exit(0)
+
+
+def _flush(streams: list[io.TextIOBase], mark: str | None) -> None:
+    """Bring what was printed onto its way; ``mark`` ends the exchange there, where it travels on a way of its own."""
+    for text in streams:
+        try:
+            text.flush()
+        except BaseException:  # noqa: BLE001 - the student may have closed it
+            continue
+    if mark is not None:
+        try:
+            _write(2, mark.encode())
+        except OSError:
+            return
 
 
 def _answer(session: Session, header: dict[str, Any], body: bytearray) -> tuple[dict[str, Any], list[bytes]]:

@@ -72,7 +72,9 @@ class Session:
     def leaf(self, value: Any) -> Any:
         """An argument as the submission takes it: an array of its backend, or the object that a handle names."""
         if type(value) is Handle:
-            return self.objects[str(value)]
+            if value not in self.objects:
+                raise Fault("missing", name=str(value), message=f"{value} is not an object of this submission")
+            return self.objects[value]
         return to_tensor(value) if self.backend == "torch" else value
 
     def keep(self, value: Any) -> Handle:

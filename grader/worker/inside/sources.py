@@ -22,7 +22,7 @@ class Withheld(importlib.abc.MetaPathFinder):
 
 
 class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finder and loader of ``texts``, relative posix path -> source; a folder is a package with or without __init__.py."""
+    """Finder and loader of ``texts``, relative posix path -> source; each folder is a package, __init__.py or not."""
 
     def __init__(self, texts: dict[str, str | bytes]) -> None:
         self.texts = texts

@@ -29,6 +29,14 @@ def import_torch() -> str | None:
     return str(torch.__version__)
 
 
+def warm_up() -> None:
+    """Touch what torch sets up at its first operation, forward and backward, so that forks find it done."""
+    torch = get_torch()
+    x = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
+    torch.autograd.grad(torch.softmax(x @ x, -1).sum(), [x])
+    str(x.detach())
+
+
 def is_tensor(value: Any) -> bool:
     """Whether the value's real type is a tensor's."""
     torch = get_torch()

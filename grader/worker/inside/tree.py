@@ -1,6 +1,7 @@
 """The frame format, this side: read a request from a descriptor, write a reply. The format is told in wire.py."""
 
 import json
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -8,10 +9,14 @@ from typing import Any
 import numpy as np
 
 _read, _write, _ndarray = os.read, os.write, np.ndarray
-_frombuffer, _prod = np.frombuffer, __import__("math").prod
+_frombuffer, _dtype, _prod = np.frombuffer, np.dtype, math.prod
 _dumps, _loads = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
 _int_from, _int_to = int.from_bytes, int.to_bytes
 _CHUNK = 1 << 16
+_NAMES = {
+    np.dtype(name): name
+    for name in "float64 float32 int64 bool uint8 int8 uint16 int16 uint32 int32 uint64".split()  # noqa: SIM905
+}
 
 
 class Handle(str):
@@ -48,7 +53,10 @@ class Stream:
     def write(self, header: dict[str, Any], blocks: list[bytes]) -> None:
         """One frame, whole."""
         text = _dumps(header).encode()
-        for part in (_int_to(len(text), 4, "big") + text, *blocks):
+        parts = [_int_to(len(text), 4, "big") + text, *blocks]
+        if sum(map(len, parts)) <= _CHUNK:  # one write, one awakening of the other side
+            parts = [b"".join(parts)]
+        for part in parts:
             view = memoryview(part)
             while view:
                 view = view[_write(self.sink, view) :]
@@ -63,7 +71,7 @@ def pack(value: Any, blocks: list[bytes]) -> Any:
         return {"o": str(value)}
     if kind is _ndarray:
         blocks.append(value.tobytes())
-        return {"a": [value.dtype.name, list(value.shape)]}
+        return {"a": [_NAMES[value.dtype], list(value.shape)]}
     if kind in (list, tuple):
         return {"l" if kind is list else "t": [pack(item, blocks) for item in value]}
     return {"d": [[key, pack(item, blocks)] for key, item in value.items()]}
@@ -79,7 +87,7 @@ def unpack(node: Any, body: bytearray, leaf: Callable[[Any], Any] = lambda leaf:
             return node
         ((tag, content),) = node.items()
         if tag == "a":
-            dtype, shape = np.dtype(content[0]), content[1]
+            dtype, shape = _dtype(content[0]), content[1]
             start, at = at, at + _prod(shape) * dtype.itemsize
             return leaf(_frombuffer(body[start:at], dtype).reshape(shape).copy())
         if tag == "b":

@@ -15,9 +15,9 @@ _NAMES = 2000
 
 
 def run(session: Session, arguments: Any, body: bytearray) -> dict[str, Any]:
-    """arguments: main, adapters or None, backend or None; ``scan`` has brought the sources."""
+    """arguments: modules, whose names win in that order, and backend or None; ``scan`` has brought the sources."""
     asked = unpack(arguments, body)
-    names = [name for name in (asked["adapters"], asked["main"]) if name is not None]
+    names = asked["modules"]
     session.sources.install()
     imported = {name: _module(session, name) for name in reversed(names)}
     session.modules = [imported[name] for name in names]

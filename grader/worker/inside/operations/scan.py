@@ -11,7 +11,7 @@ from ..tree import unpack
 
 
 def run(session: Session, arguments: Any, body: bytearray) -> dict[str, Any]:
-    """arguments: sources (path -> text or bytes), modules (names to begin at) -> kind, and whether torch is imported."""
+    """arguments: sources (path -> text or bytes), modules to begin at -> kind, and whether torch is imported."""
     asked = unpack(arguments, body)
     session.sources = Sources(asked["sources"])
     return {"kind": kind_of(session, asked["modules"]), "torch": "torch" in sys.modules}
