@@ -1,0 +1,144 @@
+"""Gradients: every argument moves the results as its derivative says.
+
+A torch submission's automatic differentiation is compared with central differences of the submission's own function: a
+detached statistic has a gradient that is finite, not zero, and wrong by more than half. A NumPy submission has no
+automatic differentiation; there the differences themselves have to exist, for every argument that matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from grader.cases import HANDOUT, Case, make, one
+from grader.checks import check
+from grader.compare import Array, number
+from grader.part import Part, Path
+from grader.verdict import Violation
+
+# (step, relative error): float64 rounds at 1e-16, so the differences are good to 1e-9; float32 rounds at 1e-7.
+FINE = (6e-6, 1e-6)
+COARSE = (4e-3, 3e-2)
+
+
+def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Array]]:
+    """Every floating array of a tree of arguments with the way to it."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from leaves(value, (*path, key))
+    elif isinstance(tree, list | tuple):
+        for index, value in enumerate(tree):
+            yield from leaves(value, (*path, index))
+    elif isinstance(tree, np.ndarray) and tree.dtype.kind == "f":
+        yield path, tree
+
+
+def moved(tree: Any, step: float, directions: dict[Path, Array], path: Path = ()) -> Any:
+    """The tree with `step · direction` added at the paths that have a direction."""
+    if isinstance(tree, dict):
+        return {key: moved(value, step, directions, (*path, key)) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return type(tree)(moved(value, step, directions, (*path, i)) for i, value in enumerate(tree))
+    return tree + step * directions[path] if path in directions else tree
+
+
+def name_of(part: Part, path: Path) -> str:
+    """A path as a student writes it: `params["blocks"][0]["W_1"]`."""
+    first, *rest = path
+    return list(part.part.arguments)[int(first)] + "".join(f"[{step!r}]".replace("'", '"') for step in rest)
+
+
+def weighted(results: Any, cotangents: Sequence[Array]) -> float:
+    """Σ cotangent · result, one number."""
+    each = results if isinstance(results, tuple) else (results,)
+    return float(sum(np.sum(c * np.asarray(y, np.float64)) for c, y in zip(cotangents, each, strict=True)))
+
+
+class _Slopes:
+    """Directional derivatives of one weighted sum of a part's results at one case."""
+
+    def __init__(self, part: Part, case: Case) -> None:
+        self.part, self.args, rng = part, case.args, case.rng
+        expected = part.expected(*case.args)
+        self.cotangents = [
+            rng.standard_normal(np.shape(y)) for y in (expected if isinstance(expected, tuple) else (expected,))
+        ]
+        self.directions = {path: rng.standard_normal(leaf.shape) for path, leaf in leaves(case.args)}
+
+    def slope(self, function: Any, directions: dict[Path, Array], step: float) -> float:
+        ahead, behind = (
+            weighted(function(*moved(self.args, sign * step, directions)), self.cotangents) for sign in (1, -1)
+        )
+        return (ahead - behind) / (2 * step)
+
+    def smooth(self) -> bool:
+        """Whether the reference has no kink of a ReLU within reach of the coarse step."""
+        for path, u in self.directions.items():
+            one_step, half = (self.slope(self.part.expected, {path: u}, h) for h in (COARSE[0], COARSE[0] / 2))
+            if not abs(one_step - half) <= 1e-3 * (1 + abs(half)):
+                return False
+        return True
+
+
+def smooth_cases(part: str, seed: int) -> Iterator[Case]:
+    """Candidates of one size; the check takes the first one that is smooth."""
+    return (make(part, HANDOUT, seed, stream) for stream in range(20, 28))
+
+
+@check(
+    parts=["@function"],
+    says="Every argument moves the results, and automatic differentiation agrees with finite differences.",
+    cases=one(HANDOUT),
+)
+def gradient(part: Part, case: Case) -> Violation | None:
+    slopes, args = _Slopes(part, case), case.args
+    step, relative = FINE
+    if part.differs(part(*args), part.expected(*args), "the output", tolerance=part.tolerance):
+        if part.differs(part(*args), part.expected(*args), "the output", tolerance=part.loose) is None:
+            step, relative = COARSE  # it computes in single precision
+        candidates = (_Slopes(part, candidate) for candidate in smooth_cases(part.name, case.key[0]))
+        slopes = next((candidate for candidate in candidates if candidate.smooth()), slopes)
+    if part.backend == "torch":
+        return _automatic(part, slopes, step, relative)
+    return _differences(part, slopes, step)
+
+
+def _differences(part: Part, slopes: _Slopes, step: float) -> Violation | None:
+    for path, u in slopes.directions.items():
+        expected = slopes.slope(part.expected, {path: u}, step)
+        observed = slopes.slope(part, {path: u}, step)
+        if abs(expected) > 1e-3 and not abs(observed) > 1e-6 * abs(expected):
+            return Violation(
+                f"the results do not move when {name_of(part, path)} does",
+                expected=float(f"{expected:.4g}"),
+                observed=number(observed),
+                hint=f"Use {name_of(part, path)} in the computation; do not round.",
+            )
+    return None
+
+
+def _automatic(part: Part, slopes: _Slopes, step: float, relative: float) -> Violation | None:
+    paths = list(slopes.directions)
+    found = part.caller.gradient(part.part, slopes.args, slopes.cotangents, paths)
+    for path, given in zip(paths, found, strict=True):
+        u = slopes.directions[path]
+        expected = slopes.slope(part, {path: u}, step)
+        observed = 0.0 if given is None else float(np.sum(given * u))
+        if not abs(observed - expected) <= relative * (1 + abs(expected)):
+            what = "nothing" if given is None else number(observed)
+            return Violation(
+                f"the derivative along {name_of(part, path)} is {number(expected)} by finite differences,"
+                f" automatic differentiation gives {what}",
+                expected=float(f"{expected:.4g}"),
+                observed=what,
+                hint="Something on the way is cut off: look for detach, no_grad, .data, .numpy(), .item(), torch.tensor.",
+            )
+        reference = slopes.slope(part.expected, {path: u}, step)
+        if abs(reference) > 1e-3 and not abs(expected) > 1e-6 * abs(reference):
+            return Violation(
+                f"the results do not move when {name_of(part, path)} does",
+                hint=f"Use {name_of(part, path)} in the computation.",
+            )
+    return None

@@ -1,0 +1,147 @@
+"""Large, tiny and constant inputs, and single precision: results stay finite and right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from grader.cases import HANDOUT, MIDDLE, SMALLEST, Case, as_float32, make, some
+from grader.checks import check
+from grader.compare import Tolerance
+from grader.part import Part
+from grader.verdict import Violation
+
+INF = np.inf
+
+
+def _row_cases(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield "entries of ±1e4", (np.array([[1e4, 0.0, -1e4], [-1e4, -1e4, -1e4], [9999.0, 1e4, 9998.0]]),)
+    yield "entries around 300", (np.array([[300.0, 301.0, 299.0], [-300.0, -301.0, -302.0]]),)
+
+
+def _softmax(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield from _row_cases(seed)
+    yield "entries of -inf", (np.array([[-INF, 0.0, 1.0], [2.0, -INF, -INF], [0.5, -0.5, -INF]]),)
+
+
+def _causal_weights(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield "scores of ±1e4", (np.array([[1e4, 0.0, 0.0], [-1e4, 1e4, 0.0], [1e4, -1e4, 9999.0]]),)
+    yield (
+        "a masked score far above the allowed ones",
+        (np.array([[0.0, 200.0, 2e4], [0.0, 1.0, 2e4], [1.0, 0.0, 2.0]]),),
+    )
+    yield (
+        "allowed scores far below the masked ones",
+        (np.array([[-2e4, 0.0, 0.0], [-2e4, -2e4 + 1, 0.0], [-2e4, -2e4, -2e4]]),),
+    )
+    yield "constant rows", (np.full((4, 4), 3.0),)
+
+
+def _loss(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    yield "logits of 1000 and 0", (np.array([[1000.0, 0.0]]), np.array([1]))
+    yield "logits of ±1e4", (np.array([[1e4, -1e4, 0.0], [-1e4, -1e4, -1e4]]), np.array([1, 2]))
+
+
+def _layer_norm(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    H, gain, shift, _ = make("layer_norm", MIDDLE, seed, stream=3).args
+    yield "rows of size 0.02 at eps 1e-5", (0.02 * H, gain, shift, 1e-5)
+    yield "rows of size 1e-3 at eps 1e-5", (1e-3 * H, gain, shift, 1e-5)
+    yield "rows of size 1e4", (1e4 * H, gain, shift, 1e-5)
+    yield "constant rows", (np.full_like(H, 2.0), gain, shift, 1e-5)
+
+
+def _scaled(part: str, scales: tuple[float, ...], constant: bool = False) -> Any:
+    def family(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+        case = make(part, HANDOUT, seed, stream=3)
+        for scale in scales:
+            yield f"inputs of size {scale:g}", case.with_x(scale * case.x)
+        if constant:
+            yield "constant rows", case.with_x(np.full_like(case.x, 2.0))
+
+    return family
+
+
+def _decoder(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    tokens, params = make("decoder", HANDOUT, seed, stream=3).args
+    for scale in (1e4, 1e-4):
+        yield f"embeddings of size {scale:g}", (tokens, {**params, "embedding": scale * params["embedding"]})
+    yield "one token again and again", (np.zeros_like(tokens), params)
+
+
+FAMILIES: dict[str, Any] = {
+    "softmax": _softmax,
+    "next_token_probabilities": _row_cases,
+    "causal_attention_weights": _causal_weights,
+    "loss": _loss,
+    "layer_norm": _layer_norm,
+    "attention_scores": _scaled("attention_scores", (1e4, 1e-4)),
+    "feed_forward": _scaled("feed_forward", (1e4, 1e-4), constant=True),
+    "multi_head_attention": _scaled("multi_head_attention", (1e-4,), constant=True),
+    "attention_head": _scaled("attention_head", (1e-4,), constant=True),
+    "decoder_block": _scaled("decoder_block", (1e4, 1e-4), constant=True),
+    "decoder": _decoder,
+}
+
+
+def extremes(part: str, seed: int) -> Iterator[Case]:
+    """The family of a part, once in float64 and once in float32."""
+    for label, args in FAMILIES[part](seed):
+        for width, tree in (("float64", args), ("float32", as_float32(args))):
+            yield Case(f"{label}, {width}", tree, (seed, *label.encode()), HANDOUT, {"width": width})
+
+
+@check(
+    parts=list(FAMILIES),
+    says="Large, tiny and constant inputs give the finite numbers that the formula gives.",
+    cases=extremes,
+)
+def extreme_values(part: Part, case: Case) -> Violation | None:
+    observed, expected = part(*case.args), part.expected(*case.args)
+    for name, left in zip(part.outputs, observed if isinstance(observed, tuple) else (observed,), strict=True):
+        bad = ~np.isfinite(np.asarray(left, np.float64))
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            return Violation(
+                f"{name} is {np.asarray(left)[index]} at {list(index)} for {case.label}",
+                where=index,
+                hint="Subtract the row's maximum before exp, and keep eps inside the root.",
+            )
+    tolerance = single_precision(part.loose, case) if case.extra["width"] == "float32" else None
+    return part.differs(
+        observed, expected, f"the output for {case.label}", f"The formula: {part.part.formula}.", tolerance
+    )
+
+
+def single_precision(loose: Tolerance, case: Case) -> Tolerance:
+    """Room for x - log Σ exp x, which rounds at the size of x: two units in the last place of the largest entry."""
+    largest = float(np.abs(case.x[np.isfinite(case.x)]).max(initial=0.0))
+    return Tolerance(loose.relative, loose.absolute + 2 * float(np.finfo(np.float32).eps) * largest)
+
+
+@check(
+    parts=["attention_head", "multi_head_attention"],
+    says="Scores of 1e5 and more leave every output finite and between the least and the greatest value.",
+    cases=lambda part, seed: iter([make(part, HANDOUT, seed, stream=4), make(part, MIDDLE, seed, stream=4)]),
+)
+def large_scores(part: Part, case: Case) -> Violation | None:
+    for width, args in (("float64", case.args), ("float32", as_float32(case.args))):
+        observed = part(*(300 * np.asarray(args[0]), *args[1:]))
+        for name, left in zip(part.outputs, observed if isinstance(observed, tuple) else (observed,), strict=True):
+            if not np.isfinite(np.asarray(left, np.float64)).all():
+                return Violation(
+                    f"{name} is not finite for inputs of size 300 in {width}",
+                    hint="Subtract the row's maximum before exp.",
+                )
+    return None
+
+
+@check(
+    parts=["@function"],
+    says="float32 arguments give the same numbers, to float32 precision.",
+    cases=some(SMALLEST, MIDDLE, stream=5),
+)
+def float32(part: Part, case: Case) -> Violation | None:
+    args = as_float32(case.args)
+    return part.differs(part(*args), part.expected(*args), "the output for float32 arguments", tolerance=part.loose)

@@ -1,0 +1,180 @@
+"""Knows how verdicts come about: plan the checks, ask each case, stop at the first counterexample.
+
+Knows no pytest, no points, no printing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
+
+import numpy as np
+
+from grader.cases import Case
+from grader.checks import Check, all_checks
+from grader.part import Caller, Part, Unexpected, small
+from grader.spec import PartSpec, Spec
+from grader.student import Student
+from grader.verdict import Status, Verdict, Violation
+from grader.worker import (
+    BadResult,
+    Crashed,
+    GraderFault,
+    LoadFailed,
+    Missing,
+    NoGradient,
+    Raised,
+    StudentFault,
+    TimedOut,
+    WorkerFault,
+)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One check on one part, with the id that its verdict gets."""
+
+    id: str
+    part: PartSpec
+    check: Check
+
+
+def plan(spec: Spec) -> tuple[Item, ...]:
+    """Every check that some criterion of the spec wants, part by part in the spec's order."""
+    items = []
+    for part in spec.parts:
+        for check in all_checks():
+            key = f"{part.slug}.{check.name}"
+            if check.applies_to(part) and spec.criterion_of(key):
+                items.append(Item(key, part, check))
+        # what a part is needed for comes first, so that a failure is explained before it is referred to
+    items.sort(key=lambda item: (spec.parts.index(item.part), bool(item.check.needs)))
+    return tuple(items)
+
+
+def selected(items: Sequence[Item], only: str | None) -> tuple[Item, ...]:
+    """The items whose id, part or criterion-like prefix matches a pattern; all without one."""
+    if only is None:
+        return tuple(items)
+    return tuple(i for i in items if fnmatchcase(i.id, only) or only in (i.part.name, i.part.slug))
+
+
+class Session:
+    """One submission before one assignment's checks: verdicts on demand, each made once."""
+
+    def __init__(self, spec: Spec, student: Student, seed: int = 0) -> None:
+        self.spec, self.student, self.seed = spec, student, seed
+        self.items = plan(spec)
+        self._by_id = {item.id: item for item in self.items}
+        self._verdicts: dict[str, Verdict] = {}
+
+    def verdicts(self, only: str | None = None) -> Iterator[Verdict]:
+        """The verdicts in the plan's order, made while they are asked for."""
+        for item in selected(self.items, only):
+            yield self.verdict(item.id)
+
+    def verdict(self, key: str) -> Verdict:
+        """The verdict of one check; errors: Tampered and GraderFault, which end the grading."""
+        if key not in self._verdicts:
+            self._verdicts[key] = self._judge(self._by_id[key])
+        return self._verdicts[key]
+
+    def _judge(self, item: Item) -> Verdict:
+        if reason := self.spec.skip.get(item.id):
+            return _verdict(item, "skipped", reason)
+        if not self.student.defines(item.part.name):
+            return _verdict(
+                item, "missing", f"{item.part.name} is not defined", f"Write def {item.part.signature}: ..."
+            )
+        for name in item.check.needs:
+            needed = f"{item.part.slug}.{name}"
+            if needed != item.id and needed in self._by_id and not self.verdict(needed).passed:
+                return _verdict(item, "blocked", f"waits for {needed}, which has not passed")
+        part = Part(self.spec, item.part, self.student, [])
+        return run(item, part, self.seed)
+
+
+def run(item: Item, part: Part, seed: int) -> Verdict:
+    """Search a counterexample among a check's cases; whatever the student's code does becomes a verdict."""
+    case: Case | None = None
+    try:
+        for case in item.check.cases(item.part.name, seed):
+            if found := item.check.judge(part, case):
+                return _failed(item, found, case)
+    except Unexpected as unexpected:
+        return _failed(item, unexpected.violation, case)
+    except StudentFault as fault:
+        return _fault(item, fault, case)
+    except WorkerFault:
+        raise
+    except Exception as error:
+        where = f"{item.check.file}: the check {item.check.name!r}"
+        raise GraderFault(f"{where} failed on {item.part.name}: {type(error).__name__}: {error}") from error
+    return _verdict(item, "passed", "; ".join(part.notes))
+
+
+def _failed(item: Item, found: Violation, case: Case | None) -> Verdict:
+    evidence: dict[str, Any] = {}
+    if case and case.label:
+        evidence["case"] = case.label
+    if case and (arguments := _readable(item, case)):
+        evidence["arguments"] = arguments
+    for key in ("expected", "observed", "where", "size", "allowed", "picture"):
+        value = getattr(found, key)
+        if value is not None:
+            evidence[key] = _plain(value)
+    return _verdict(item, "failed", found.message, found.hint, evidence)
+
+
+def _readable(item: Item, case: Case) -> dict[str, Any]:
+    """The arguments that are small enough to read."""
+    shown = {name: small(value, entries=24) for name, value in zip(item.part.arguments, case.args, strict=False)}
+    return {name: value for name, value in shown.items() if value is not None}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if np.isfinite(value) else str(value)
+    return value
+
+
+def _fault(item: Item, fault: StudentFault, case: Case | None) -> Verdict:
+    evidence: dict[str, Any] = {"case": case.label} if case and case.label else {}
+    hint = ""
+    status: Status
+    if isinstance(fault, Raised):
+        status = "error"
+        evidence["traceback"] = [
+            {"file": f.file, "line": f.line, "function": f.function, "code": f.code} for f in fault.frames
+        ]
+        if fault.type == "NotImplementedError":
+            inner = fault.frames[-1].function if fault.frames else item.part.name
+            hint = f"Write {inner} first." if inner != item.part.name else f"Write {item.part.name}."
+    elif isinstance(fault, TimedOut):
+        status = "timeout"
+    elif isinstance(fault, Crashed | LoadFailed):
+        status = "crashed"
+    elif isinstance(fault, Missing):
+        status = "blocked"
+    else:
+        assert isinstance(fault, BadResult | NoGradient)
+        status = "failed"
+    return _verdict(item, status, fault.message, hint, evidence)
+
+
+def _verdict(
+    item: Item, status: Status, message: str = "", hint: str = "", evidence: dict[str, Any] | None = None
+) -> Verdict:
+    return Verdict(item.id, item.check.says, item.part.name, status, message, hint, evidence or {})
+
+
+def unreadable(spec: Spec, message: str, evidence: dict[str, Any]) -> list[Verdict]:
+    """Verdicts of a submission that could not be imported: the same message on every check."""
+    return [_verdict(item, "error", message, "", dict(evidence)) for item in plan(spec)]
+
+
+__all__ = ["Caller", "Item", "Session", "plan", "run", "selected", "unreadable"]

@@ -1,0 +1,185 @@
+"""Knows a function to be judged: how to call it, what the book says in its place, and how to tell the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from grader.compare import Array, Gap, Tolerance, first_gap, listing, shape_text
+from grader.spec import PartSpec, Spec
+from grader.verdict import Violation
+
+Path = tuple[int | str, ...]
+
+
+class Caller(Protocol):
+    """Whatever answers for a submission: a worker's process, or parts that are put together here."""
+
+    @property
+    def backend(self) -> str:
+        """`numpy` or `torch`."""
+
+    def call(self, part: PartSpec, args: Sequence[Any]) -> Any:
+        """The results in the contract's structure: an array, a tuple of arrays, or a dict."""
+
+    def echo(self, part: PartSpec, args: Sequence[Any]) -> tuple[Any, Any]:
+        """The results, and the arguments as they are afterwards."""
+
+    def gradient(
+        self, part: PartSpec, args: Sequence[Any], cotangents: Sequence[Array], wrt: Sequence[Path]
+    ) -> list[Array | None]:
+        """What automatic differentiation gives for Σ cotangent · result; None where it gives nothing."""
+
+    def fresh(self) -> Caller:
+        """The same submission in a process that has seen nothing yet."""
+
+    def dtypes(self) -> tuple[str, ...]:
+        """The number types of the latest results, as they were returned."""
+
+
+class Unexpected(Exception):
+    """Raised where a result cannot even be compared; carries the violation."""
+
+    def __init__(self, violation: Violation) -> None:
+        super().__init__(violation.message)
+        self.violation = violation
+
+
+@dataclass(frozen=True)
+class Part:
+    """One function of a submission, as a check sees it. Calling it calls the student's code."""
+
+    spec: Spec
+    part: PartSpec
+    caller: Caller
+    notes: list[str]
+
+    @property
+    def name(self) -> str:
+        """As in the contract."""
+        return self.part.name
+
+    @property
+    def backend(self) -> str:
+        """The array type that the submission asks for."""
+        return self.caller.backend
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """Between two right implementations in float64."""
+        return self.spec.tolerances.float64.tolerance
+
+    @property
+    def loose(self) -> Tolerance:
+        """Between two right implementations in float32."""
+        return self.spec.tolerances.float32.tolerance
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the results."""
+        return ("result",) if self.part.returns == "dict" else tuple(self.part.returns)
+
+    def __call__(self, *args: Any) -> Any:
+        """The student's results; errors: the worker's faults, which the engine turns into verdicts."""
+        return self.caller.call(self.part, args)
+
+    def expected(self, *args: Any) -> Any:
+        """What the reference gives."""
+        return getattr(self.spec.book, self.name)(*args)
+
+    def sibling(self, name: str) -> Part:
+        """Another function of the same submission."""
+        return Part(self.spec, self.spec.part(name), self.caller, self.notes)
+
+    def fresh(self) -> Part:
+        """The same function in a process that has seen nothing yet."""
+        return Part(self.spec, self.part, self.caller.fresh(), self.notes)
+
+    def note(self, text: str) -> None:
+        """Remember something that is no mistake but worth saying."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def rows(self, *args: Any) -> Array:
+        """All results side by side, one row a position: (T, ·)."""
+        return side_by_side(self(*args))
+
+    def expected_rows(self, *args: Any) -> Array:
+        """The same of the reference."""
+        return side_by_side(self.expected(*args))
+
+    def gap(self, observed: Any, expected: Any, tolerance: Tolerance | None = None) -> Gap | None:
+        """The difference, if it is more than two right implementations can have.
+
+        What agrees only to float32's precision is accepted with a note: computing inside in float32 is no mistake.
+        With a tolerance given, that one decides alone.
+        """
+        left, right = np.asarray(observed), np.asarray(expected)
+        if left.shape != right.shape:
+            raise Unexpected(
+                Violation(
+                    f"a result is {shape_text(left.shape)} where {shape_text(right.shape)} is expected",
+                    expected=list(right.shape),
+                    observed=list(left.shape),
+                )
+            )
+        if tolerance is not None:
+            return first_gap(left, right, tolerance)
+        gap = first_gap(left, right, self.tolerance)
+        if gap and first_gap(left, right, self.loose) is None:
+            self.note("agrees to float32 precision only; accepted")
+            return None
+        return gap
+
+    def differs(
+        self, observed: Any, expected: Any, what: str, hint: str = "", tolerance: Tolerance | None = None
+    ) -> Violation | None:
+        """A violation when results differ, in words: `what` names them, such as `the output`."""
+        many = isinstance(expected, tuple)
+        names = self.outputs if many else (what,)
+        for name, left, right in zip(
+            names, observed if many else (observed,), expected if many else (expected,), strict=True
+        ):
+            if gap := self.gap(left, right, tolerance):
+                subject = f"{name} of {what}" if many else name
+                return violation(f"{subject}: {gap}", gap, left, right, hint)
+        return None
+
+
+def violation(message: str, gap: Gap, observed: Any, expected: Any, hint: str = "") -> Violation:
+    """A violation with the numbers of a gap."""
+    return Violation(
+        message,
+        expected=small(expected),
+        observed=small(observed),
+        hint=hint,
+        where=gap.index,
+        size=gap.size,
+        allowed=gap.allowed,
+    )
+
+
+def small(value: Any, entries: int = 48) -> Any:
+    """An array or a tree as JSON values when it is small enough to read, else None."""
+    total = sum(np.size(leaf) for leaf in _leaves(value))
+    return listing(value) if total <= entries else None
+
+
+def _leaves(tree: Any) -> list[Any]:
+    if isinstance(tree, dict):
+        return [leaf for value in tree.values() for leaf in _leaves(value)]
+    if isinstance(tree, list | tuple):
+        return [leaf for value in tree for leaf in _leaves(value)]
+    return [tree]
+
+
+def side_by_side(results: Any) -> Array:
+    """(T, ·) from one array or several: axis 0 stays, everything else becomes columns."""
+    parts = results if isinstance(results, tuple) else (results,)
+    arrays = [np.asarray(part, np.float64) for part in parts]
+    if any(array.ndim == 0 for array in arrays):
+        raise Unexpected(Violation("a result is a single number where a row for each position is expected"))
+    return np.concatenate([array.reshape(array.shape[0], -1) for array in arrays], axis=1)

@@ -1,0 +1,72 @@
+"""Knows how extensions are found: every file of a folder of ours, and the entry points of other packages."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class RegistrationError(Exception):
+    """An extension cannot be used; the message names it, its file and the remedy."""
+
+
+class Registry(Generic[T]):
+    """Things of one kind by id, each with the file that it came from."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._things: dict[str, T] = {}
+        self._files: dict[str, str] = {}
+
+    def add(self, key: str, thing: T, file: str) -> None:
+        """Register one; errors: RegistrationError when the id is taken."""
+        if key in self._things:
+            raise RegistrationError(
+                f"{file}: the {self.kind} {key!r} is already defined in {self._files[key]}; rename one of the two"
+            )
+        self._things[key], self._files[key] = thing, file
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._things.values())
+
+    def __len__(self) -> int:
+        return len(self._things)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._things
+
+    def get(self, key: str) -> T:
+        """The thing of that id; errors: KeyError that lists what there is."""
+        if key not in self._things:
+            raise KeyError(f"no {self.kind} is called {key!r}; there are: {', '.join(sorted(self._things))}")
+        return self._things[key]
+
+    def file(self, key: str) -> str:
+        """The file that defines it."""
+        return self._files[key]
+
+
+def import_folder(package: ModuleType) -> None:
+    """Import every module of a package of ours, in the order of their names."""
+    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name):
+        importlib.import_module(f"{package.__name__}.{info.name}")
+
+
+def load_entry_points(group: str, found: Callable[[], Iterable[EntryPoint]] | None = None) -> Iterator[tuple[str, Any]]:
+    """(name, object) of every entry point of a group; errors: RegistrationError naming the package that cannot load."""
+    for point in sorted(found() if found else entry_points(group=group), key=lambda point: point.name):
+        try:
+            yield point.name, point.load()
+        except RegistrationError:
+            raise
+        except Exception as error:
+            origin = f" of {point.dist.name}" if point.dist else ""
+            raise RegistrationError(
+                f"the entry point {point.name} = {point.value}{origin} in {group} cannot be loaded: {error}"
+            ) from error

@@ -1,0 +1,152 @@
+"""Knows what verdicts are worth: Verdicts and a Spec become a score. The denominator comes from the spec, never from what ran."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from grader import __version__
+from grader.spec import Criterion, Spec
+from grader.verdict import Named, Verdict
+
+SCHEMA_VERSION = 1
+SubmissionStatus = Literal["graded", "unreadable", "tampered"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One criterion with what was earned."""
+
+    criterion: Criterion
+    verdicts: tuple[Verdict, ...]
+    earned: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether every check passed."""
+        return bool(self.verdicts) and all(verdict.passed for verdict in self.verdicts)
+
+
+def score(spec: Spec, verdicts: Sequence[Verdict]) -> tuple[Scored, ...]:
+    """Every criterion of the spec, whether or not anything ran for it."""
+    of: dict[str, list[Verdict]] = {criterion.id: [] for criterion in spec.criteria}
+    for verdict in verdicts:
+        if criterion := spec.criterion_of(verdict.id):
+            of[criterion.id].append(verdict)
+    return tuple(
+        Scored(criterion, tuple(of[criterion.id]), round(criterion.points * _share(criterion, of[criterion.id]), 6))
+        for criterion in spec.criteria
+    )
+
+
+def _share(criterion: Criterion, verdicts: Sequence[Verdict]) -> float:
+    """Between 0 and 1; a skipped check counts neither way, a criterion that nothing ran for earns nothing."""
+    counted = [verdict for verdict in verdicts if verdict.status != "skipped"]
+    if not counted:
+        return 0.0
+    worth = {verdict.id: _worth(criterion, verdict) for verdict in counted}
+    if criterion.rule == "all":
+        return min(worth.values())
+    if criterion.rule == "each":
+        weights = {verdict.id: criterion.weights.get(verdict.id, 1.0) for verdict in counted}
+        return sum(weights[key] * worth[key] for key in worth) / sum(weights.values())
+    parts = sorted({verdict.part for verdict in counted})
+    return sum(min(worth[v.id] for v in counted if v.part == part) for part in parts) / len(parts)
+
+
+def _worth(criterion: Criterion, verdict: Verdict) -> float:
+    if not verdict.passed:
+        return 0.0
+    return criterion.carried_share if verdict.carried else 1.0
+
+
+def provenance(isolation: str, seed: int, versions: Mapping[str, str | None]) -> dict[str, Any]:
+    """What the numbers depend on; the worker's libraries where it has told, else ours."""
+    return {
+        "grader": __version__,
+        "numpy": versions.get("numpy") or np.__version__,
+        "torch": versions.get("torch"),
+        "python": versions.get("python") or platform.python_version(),
+        "isolation": isolation,
+        "seed": seed,
+    }
+
+
+def rubric(
+    spec: Spec,
+    verdicts: Sequence[Verdict],
+    *,
+    submission: Mapping[str, Any],
+    status: SubmissionStatus,
+    origin: Mapping[str, Any],
+    timing: Mapping[str, Any],
+) -> dict[str, Any]:
+    """`rubric.json` as a dict, fields as in `specs/rubric.schema.json`."""
+    scored = score(spec, verdicts)
+    earned = round(sum(line.earned for line in scored), 6) if status == "graded" else 0.0
+    percent = round(100 * earned / spec.max_score, 2)
+    gates = [{"criterion": line.criterion.id, "passed": line.holds} for line in scored if line.criterion.gate]
+    passed = status == "graded" and percent >= spec.passing_percent and all(gate["passed"] for gate in gates)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "assignment": {"id": spec.id, "title": spec.title, "version": spec.version, "spec_sha256": spec.sha256},
+        "submission": dict(submission),
+        "score": earned,
+        "max_score": spec.max_score,
+        "percent": percent,
+        "passed": passed,
+        "passing_percent": spec.passing_percent,
+        "status": status,
+        "gates": gates,
+        "criteria": [_criterion(line, status) for line in scored],
+        "misconceptions": _misconceptions(verdicts),
+        "provenance": dict(origin),
+        "timing": dict(timing),
+    }
+
+
+def _criterion(line: Scored, status: SubmissionStatus) -> dict[str, Any]:
+    criterion = line.criterion
+    return {
+        "id": criterion.id,
+        "title": criterion.title,
+        "points": criterion.points,
+        "earned": line.earned if status == "graded" else 0.0,
+        "kind": criterion.kind,
+        "checks": [_check(criterion, verdict) for verdict in line.verdicts],
+    }
+
+
+def _check(criterion: Criterion, verdict: Verdict) -> dict[str, Any]:
+    hidden = any(pattern == verdict.id for pattern in criterion.hidden)
+    evidence = dict(verdict.evidence)
+    if verdict.hint:
+        evidence["hint"] = verdict.hint
+    if verdict.carried:
+        evidence["carried"] = list(verdict.carried)
+    return {
+        "id": verdict.id,
+        "title": verdict.title,
+        "weight": criterion.weights.get(verdict.id, 1.0),
+        "status": verdict.status,
+        "visibility": "hidden" if hidden else "visible",
+        "message": verdict.message,
+        "evidence": evidence,
+        "misconceptions": [named.id for named in verdict.misconceptions],
+    }
+
+
+def _misconceptions(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
+    """Each mistake once, where it was first met."""
+    found: dict[tuple[str, str], Named] = {}
+    for verdict in verdicts:
+        for named in verdict.misconceptions:
+            found.setdefault((named.id, named.where), named)
+    return [
+        {"id": named.id, "where": named.where, "explanation": f"{named.title}: {named.formula}. {named.cure}"}
+        for named in found.values()
+    ]

@@ -1,0 +1,184 @@
+"""Knows how a submission answers: which process runs it, what becomes of the process, and what it printed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from grader.compare import Array
+from grader.part import Path
+from grader.spec import PartSpec, Spec
+from grader.submission import Submission
+from grader.worker import Crashed, Host, Limits, Loaded, Missing, TimedOut, Want, Worker
+
+T = TypeVar("T")
+PRINTED_CHARACTERS = 4000
+CRASHES = 3  # of one part, after which it is not called any more
+
+
+class Hosts:
+    """The warm parents, one for each kind that is needed; shared by all submissions of a run. A context manager."""
+
+    def __init__(self, level: str = "process", limits: Limits | None = None) -> None:
+        self.level, self.limits = level, limits or Limits()
+        self._hosts: dict[str, Host] = {}
+
+    def get(self, kind: str) -> Host:
+        """The host of a kind, started at the first call."""
+        if kind not in self._hosts:
+            self._hosts[kind] = Host("torch" if kind == "torch" else "numpy", self.level, self.limits)
+        return self._hosts[kind]
+
+    def close(self) -> None:
+        """End every process; safe to call twice."""
+        for host in self._hosts.values():
+            host.close()
+        self._hosts.clear()
+
+    def __enter__(self) -> Hosts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def limits_of(spec: Spec) -> Limits:
+    """The spec's limits over the worker's defaults."""
+    given = {key: value for key, value in spec.limits.model_dump().items() if value is not None}
+    return Limits(**given)
+
+
+class Student:
+    """One submission's functions, each call in its process; a process that ends is followed by a fresh one.
+
+    A part that has run out of time once is not called again, nor one that has brought its process down three times:
+    the same fault is raised at once, so that an endless loop costs one time limit and not one for each check.
+    """
+
+    def __init__(self, submission: Submission, hosts: Hosts) -> None:
+        self.submission, self._hosts = submission, hosts
+        self._worker: Worker | None = None
+        self._fresh: Student | None = None
+        self._crashes: Counter[str] = Counter()
+        self._given_up: dict[str, TimedOut | Crashed] = {}
+        self._dtypes: tuple[str, ...] = ()
+        self.printed = ""
+        self._kind = ""
+
+    def load(self) -> Loaded:
+        """Import the submission in a process of the right kind; errors: LoadFailed, Tampered, GraderFault."""
+        if self.submission.mentions_torch:
+            self._hosts.get("torch")  # begins to start while the sources are scanned
+        self._loaded = self._start()
+        self.printed = self._loaded.printed
+        return self._loaded
+
+    @property
+    def loaded(self) -> Loaded:
+        """What is known of it since `load`."""
+        return self._loaded
+
+    @property
+    def backend(self) -> str:
+        """The array type that it takes."""
+        return self._loaded.backend
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """What confines its process."""
+        return self._worker.layers if self._worker else ()
+
+    def defines(self, name: str) -> bool:
+        """Whether the contract's name is there."""
+        return name.split(".")[0] in self._loaded.names
+
+    def call(self, part: PartSpec, args: Sequence[Any]) -> Any:
+        """The results: an array, a tuple of arrays, or a dict; errors: the worker's faults."""
+        reply = self._ask(part, lambda worker: worker.call(part.name, args, _want(part)))
+        self._dtypes = reply.dtypes
+        return reply.value
+
+    def echo(self, part: PartSpec, args: Sequence[Any]) -> tuple[Any, Any]:
+        """The results and the arguments after the call."""
+        reply = self._ask(part, lambda worker: worker.call(part.name, args, _want(part), echo=True))
+        return reply.value, reply.args_after
+
+    def gradient(
+        self, part: PartSpec, args: Sequence[Any], cotangents: Sequence[Array], wrt: Sequence[Path]
+    ) -> list[Array | None]:
+        """Autograd's gradients at the paths `wrt`."""
+        given: Any = [np.asarray(cotangent) for cotangent in cotangents]
+        reply = self._ask(part, lambda worker: worker.gradient(part.name, args, _want(part), given, wrt))
+        return list(reply.value)
+
+    def dtypes(self) -> tuple[str, ...]:
+        """The number types of the latest results."""
+        return self._dtypes
+
+    def fresh(self) -> Student:
+        """The same submission in a process of its own; one serves all parts, so that it sees them in another order."""
+        if self._fresh is None:
+            self._fresh = Student(self.submission, self._hosts)
+            self._fresh._kind = self._kind
+            self._fresh.load()
+        return self._fresh
+
+    def close(self) -> None:
+        """End its processes; a last look for bytes that were written out of turn. Errors: Tampered."""
+        fresh, self._fresh = self._fresh, None
+        try:
+            if fresh is not None:
+                fresh.close()
+            if self._worker is not None and self._worker.alive:
+                self._worker.settle()
+        except Crashed:
+            pass  # it had answered everything
+        finally:
+            if self._worker is not None:
+                self._worker.close()
+
+    def _ask(self, part: PartSpec, question: Callable[[Worker], T]) -> T:
+        if not self.defines(part.name):
+            raise Missing(part.name)
+        if part.name in self._given_up:
+            raise self._given_up[part.name]
+        if self._worker is None or not self._worker.alive:
+            self._start()
+        assert self._worker is not None
+        try:
+            answer = question(self._worker)
+        except (TimedOut, Crashed) as fault:
+            self._keep(fault.printed)
+            self._crashes[part.name] += 1
+            if isinstance(fault, TimedOut) or self._crashes[part.name] >= CRASHES:
+                self._given_up[part.name] = fault
+            raise
+        self._keep(getattr(answer, "printed", ""))
+        return answer
+
+    def _keep(self, text: str) -> None:
+        if text and len(self.printed) < PRINTED_CHARACTERS:
+            self.printed = (self.printed + text)[:PRINTED_CHARACTERS]
+
+    def _start(self) -> Loaded:
+        sub = self.submission
+        if not self._kind:
+            self._kind = "numpy"
+            if sub.mentions_torch:
+                self._worker = self._hosts.get("numpy").start()
+                self._kind = self._worker.scan(sub.sources, sub.main, sub.adapters)
+                if self._kind == "torch":
+                    self._worker.close()
+                    self._worker = None
+        if self._worker is None or not self._worker.alive:
+            self._worker = self._hosts.get(self._kind).start()
+        return self._worker.load(sub.sources, sub.main, sub.adapters)
+
+
+def _want(part: PartSpec) -> Want:
+    if part.returns == "dict":
+        return "dict"
+    return "array" if len(part.returns) == 1 else tuple("array" for _ in part.returns)
