@@ -1,0 +1,1 @@
+"""Tests; the folders right and wrong hold student submissions as test data."""

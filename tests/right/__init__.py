@@ -1,0 +1,1 @@
+"""Right submissions: every one earns full marks."""

@@ -1,0 +1,1 @@
+"""Wrong submissions, written as one-mistake patches of right ones."""
