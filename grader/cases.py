@@ -89,7 +89,8 @@ EPS = 0.05  # of the norms: so large that another eps, or eps outside the root, 
 
 def _weights(rng: np.random.Generator, *shape: int) -> Array:
     """Normal, with variance 1.5 / fan-in: outputs of ordinary size, attention neither flat nor one-hot."""
-    return np.sqrt(1.5 / shape[0]) * np.asarray(rng.standard_normal(shape))
+    weights: Array = rng.standard_normal(shape) * np.sqrt(1.5 / shape[0])
+    return weights
 
 
 def head_weights(rng: np.random.Generator, s: Sizes) -> tuple[Array, Array, Array]:

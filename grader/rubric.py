@@ -1,4 +1,7 @@
-"""Knows what verdicts are worth: Verdicts and a Spec become a score. The denominator comes from the spec, never from what ran."""
+"""Knows what verdicts are worth: Verdicts and a Spec become a score.
+
+The denominator comes from the spec, never from what ran.
+"""
 
 from __future__ import annotations
 

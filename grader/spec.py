@@ -88,11 +88,11 @@ class PartSpec(_Model):
 class Criterion(_Model):
     """One line of the rubric.
 
-    rule   part: the points are split evenly over the parts, and a part earns its share only if all its checks here hold;
+    rule   part: the points are split evenly over the parts, and a part earns its share if all its checks here hold;
            each: every check earns its own share by weight; all: everything or nothing
     gate   when it does not hold, the assignment is not passed whatever the points
     checks patterns of check ids; a check belongs to the first criterion that has a pattern for it
-    carried what a part earns that is right given the student's own wrong sub-parts: full, none, or a fraction of its share
+    carried what a part earns that is right given the student's own wrong sub-parts: full, none, or a fraction
     """
 
     id: Identifier
@@ -275,8 +275,7 @@ def load(assignment: str | Path) -> Spec:
             f"no assignment is called {text!r}; there are: {', '.join(known)}; or give the path of a .toml file"
         )
     source = known[text]
-    spec = parse(source.read_bytes(), str(source) if isinstance(source, Path) else f"specs/{source.name}")
-    return spec
+    return parse(source.read_bytes(), str(source) if isinstance(source, Path) else f"specs/{source.name}")
 
 
 def _with_plugins(spec: Spec, folder: Path, data: bytes) -> Spec:

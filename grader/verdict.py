@@ -31,7 +31,10 @@ class Violation:
 
 @dataclass(frozen=True)
 class Named:
-    """A known mistake that a part's outputs agree with; `where` is the part, `alternatives` cannot be told apart from it."""
+    """A known mistake that a part's outputs agree with.
+
+    `where` is the part; `alternatives` are mistakes that no input tells apart from this one.
+    """
 
     id: str
     where: str

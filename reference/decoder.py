@@ -64,7 +64,8 @@ def loss(Z: ArrayLike, targets: ArrayLike) -> float:
     in `softmax`. A target whose logit is −inf costs inf.
 
     shapes: (T, v), ids(T, v) -> ()
-    errors: IndexError for a target from v on, or for another number of targets than T (one alone stands for all); ValueError for an empty vocabulary.
+    errors: IndexError for a target from v on, or for another number of targets than T (one alone stands for all);
+        ValueError for an empty vocabulary.
     """
     Z, targets = real(Z), np.asarray(targets, dtype=np.int64)  #  (T, v), (T,)
     with np.errstate(invalid="ignore", under="ignore"):

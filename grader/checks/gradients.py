@@ -133,7 +133,7 @@ def _automatic(part: Part, slopes: _Slopes, step: float, relative: float) -> Vio
                 f" automatic differentiation gives {what}",
                 expected=float(f"{expected:.4g}"),
                 observed=what,
-                hint="Something on the way is cut off: look for detach, no_grad, .data, .numpy(), .item(), torch.tensor.",
+                hint="Something on the way is cut off: look for detach, no_grad, .data, .item(), torch.tensor.",
             )
         reference = slopes.slope(part.expected, {path: u}, step)
         if abs(reference) > 1e-3 and not abs(expected) > 1e-6 * abs(reference):

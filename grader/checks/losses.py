@@ -24,9 +24,9 @@ def nats(part: Part, case: Case) -> Violation | None:
                 np.log10(v): "That is the decimal logarithm: use the natural one.",
                 (T - 1) / T * np.log(v): "One position is left out: targets[t] already is the token after position t.",
             }
-            hint = next((text for number_, text in causes.items() if part.gap(observed, number_) is None), "")
+            hint = next((text for cost, text in causes.items() if part.gap(observed, cost) is None), "")
             return violation(
-                f"{T} positions and {v} equal logits cost {number(float(observed))}, expected ln {v} = {number(expected)}",
+                f"{T} positions, {v} equal logits cost {number(float(observed))}, expected ln {v} = {number(expected)}",
                 gap,
                 observed,
                 expected,

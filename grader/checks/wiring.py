@@ -41,7 +41,7 @@ def zeroed_sublayers(part: Part, case: Case) -> Violation | None:
         (LN_2, "It returns LN_2(H): the second residual starts from the normalized U instead of U."),
         (
             norm(LN_1, **block["norm_2"], eps=block["eps"]),
-            "It returns LN_2(LN_1(H)): that is post-norm. Normalize the input of each sublayer, not the sum.",
+            "It returns LN_2(LN_1(H)): that is post-norm. Norms stand before the sublayers.",
         ),
     )
     hint = next((text for candidate, text in causes if part.gap(observed, candidate) is None), "")
@@ -65,7 +65,7 @@ def pre_norm(part: Part, case: Case) -> Violation | None:
             return Violation(
                 f"what {name} adds changes by {number(float(np.abs(large_change - small_change).max()))}"
                 f" when the input is {scale:g} times as large",
-                hint="U = H + MHA(LN_1(H)) and H' = U + FF(LN_2(U)): norms stand before the sublayers, residuals around both.",
+                hint="U = H + MHA(LN_1(H)) and H' = U + FF(LN_2(U)): norms before the sublayers, residuals around them.",
             )
         if not np.abs(small_change).max() > 1e-3:
             return Violation(f"{name} adds nothing to the input", hint="U = H + MHA(LN_1(H)), H' = U + FF(LN_2(U)).")
@@ -74,7 +74,7 @@ def pre_norm(part: Part, case: Case) -> Violation | None:
 
 @check(
     parts=["decoder"],
-    says="The readout works on a normalized input: with silent blocks the logits do not depend on the embeddings' scale.",
+    says="The readout works on a normalized input: silent blocks give logits that ignore the embeddings' scale.",
     cases=some(SMALLEST, MIDDLE),
 )
 def final_norm(part: Part, case: Case) -> Violation | None:
@@ -111,7 +111,7 @@ def positions_added(part: Part, case: Case) -> Violation | None:
     by_hand = part(np.arange(T), {**bare, "embedding": table, "W_out": params["W_out"]})
     if gap := part.gap(with_positions, by_hand):
         return violation(
-            f"the logits differ by {number(gap.size)} from those of the same decoder on embeddings that already hold the positions",
+            f"the logits differ by {number(gap.size)} from those for embeddings that already hold the positions",
             gap,
             with_positions,
             by_hand,

@@ -81,8 +81,8 @@ def _folder(path: Path, folder: Path, filename: str) -> Submission:
     if filename not in sources and f"{ADAPTERS}.py" not in sources:
         there = ", ".join(sorted(sources)[:5]) or "no Python file"
         raise Unreadable(
-            f"{folder}: has no {filename} (there is: {there}); rename your file, or write an adapters.py that defines the"
-            " contract's names"
+            f"{folder}: has no {filename} (there is: {there}); rename your file, or write an"
+            " adapters.py that defines the contract's names"
         )
     return _submission(folder.resolve().name if path.is_dir() else path.stem, path, sources, main)
 

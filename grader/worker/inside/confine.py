@@ -1,6 +1,6 @@
 """What a process gives up before the student's module is imported, by level: the place for stronger confinement."""
 
-import os
+import mmap
 import sys
 from typing import Any
 
@@ -32,7 +32,7 @@ def prctl(option: int, value: int) -> None:
 def _address_space() -> int:
     try:
         with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+            return int(file.read().split()[0]) * mmap.PAGESIZE
     except OSError:
         return 0
 

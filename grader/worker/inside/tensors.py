@@ -87,10 +87,10 @@ def over_cap(count: int, cap: int) -> str:
 
 
 def _convert(torch: Any, value: Any) -> tuple[np.ndarray[Any, Any], str]:
-    plain_tensor = value.detach().as_subclass(torch.Tensor)
+    plain_tensor = value.detach()
     if plain_tensor.layout != torch.strided:
         plain_tensor = plain_tensor.to_dense()
-    plain_tensor = plain_tensor.cpu().resolve_conj().resolve_neg().contiguous()
+    plain_tensor = plain_tensor.as_subclass(torch.Tensor).cpu().resolve_conj().resolve_neg().contiguous()
     name = dtype_name(plain_tensor)
     if name not in _from_numpy_dtypes:
         plain_tensor = plain_tensor.to(torch.float32 if name in _WIDENED or "float" in name else torch.int64)

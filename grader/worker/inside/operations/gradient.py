@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from ..arrays import as_array, kind
 from ..faults import Fault, bad
-from ..results import as_array, kind
 from ..session import Session
 from ..tensors import get_torch, is_tensor, to_tensor
 from ..tree import unpack
