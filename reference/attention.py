@@ -29,7 +29,7 @@ def softmax(x: ArrayLike) -> Array:
     errors: ValueError for an empty last axis.
     """
     x = real(x)
-    with np.errstate(invalid="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         E = np.exp(x - x.max(axis=-1, keepdims=True))  # (T, n), the largest of a row is 1
         P: Array = E / E.sum(axis=-1, keepdims=True)  #  (T, n)
     return P
@@ -87,7 +87,7 @@ def attention_head(
     V = H @ real(W_V)  #                           (T, d_v)
     S = the.attention_scores(Q, K)  #              (T, T)
     A: Array = the.causal_attention_weights(S)  #  (T, T)
-    O: Array = A @ V  #                            (T, d_v)  # noqa: E741 - the book's letter
+    O: Array = A @ V  #                            (T, d_v)
     return O, A
 
 

@@ -68,7 +68,7 @@ def loss(Z: ArrayLike, targets: ArrayLike) -> float:
         ValueError for an empty vocabulary.
     """
     Z, targets = real(Z), np.asarray(targets, dtype=np.int64)  #  (T, v), (T,)
-    with np.errstate(invalid="ignore", under="ignore"):
+    with np.errstate(all="ignore"):
         relative = Z - Z.max(axis=-1, keepdims=True)  #           (T, v), the largest of a row is 0
         log_sum = np.log(np.exp(relative).sum(axis=-1))  #        (T,)
         at_target = relative[np.arange(len(Z)), targets]  #       (T,)

@@ -20,10 +20,10 @@ def hand_calculation(*, the: Parts = BOOK) -> dict[str, Array | float]:
                     layer_norm_of_1_3=(2,), residual_of_1_3=(2,))
     errors: none of its own.
     """
-    H = I = np.eye(2)  #                                        (2, 2)  # noqa: E741 - the book's letter
+    H = I = np.eye(2)  #                                        (2, 2)
     B = 1  #                                                    the second token of the vocabulary
 
-    O, A = the.attention_head(H, I, I, I)  #                    (2, 2), (2, 2)  # noqa: E741 - the book's letter
+    O, A = the.attention_head(H, I, I, I)  #                    (2, 2), (2, 2)
     H_prime = H + O  #                                          (2, 2)
     P = the.next_token_probabilities(H_prime @ I)  #            (2, 2)
     P_without_residual = the.next_token_probabilities(O @ I)  # (2, 2)
