@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 
-class Late(Exception):  # noqa: N818 - an event
+class Late(Exception):
     """The deadline passed."""
 
 
-class Gone(Exception):  # noqa: N818 - an event
+class Gone(Exception):
     """The process ended, or closed its side of the conversation."""
 
 

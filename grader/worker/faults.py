@@ -13,7 +13,7 @@ class Frame:
     code: str
 
 
-class WorkerFault(Exception):  # noqa: N818 - a verdict, not always an error
+class WorkerFault(Exception):
     """Base of all faults: ``message`` is one plain sentence, ``printed`` what the code printed before."""
 
     def __init__(self, message: str, *, printed: str = "") -> None:

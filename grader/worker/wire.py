@@ -29,7 +29,7 @@ class Handle(str):
     __slots__ = ()
 
 
-class Malformed(Exception):  # noqa: N818 - a verdict on bytes, not an error of ours
+class Malformed(Exception):
     """A frame that the program in the student's process would not have written."""
 
 

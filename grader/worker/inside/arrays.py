@@ -26,12 +26,18 @@ def kind(value: Any) -> str:
     """What came, for a reader: "torch.Tensor float64 [4, 3]", "list"."""
     try:
         if is_ndarray(value):
-            return f"numpy.{type_name(value)} {value.dtype.name} {list(value.shape)}"[:200]
+            return f"numpy.{type_name(value)} {numpy_name(value.dtype)} {list(value.shape)}"[:200]
         if is_tensor(value):
             return f"torch.{type_name(value)} {dtype_name(value)} {list(value.shape)}"[:200]
     except BaseException:  # noqa: BLE001 - student code runs in attributes of a subclass
         return type_name(value)[:200]
     return type_name(value)[:200]
+
+
+def numpy_name(dtype: np.dtype[Any]) -> str:
+    """ "float64" of a dtype, without NumPy's own code for it, which relies on builtins that may have been replaced."""
+    stem = {"f": "float", "i": "int", "u": "uint", "c": "complex"}.get(dtype.kind)
+    return f"{stem}{8 * dtype.itemsize}" if stem else {"b": "bool", "O": "object"}.get(dtype.kind, dtype.char)
 
 
 def is_ndarray(value: Any) -> bool:
@@ -42,6 +48,12 @@ def is_ndarray(value: Any) -> bool:
 def is_numeric_scalar(value: Any) -> bool:
     """Whether it is a NumPy scalar."""
     return _generic in type.mro(type(value))
+
+
+def items_of(value: Any) -> list[Any]:
+    """What a list or tuple really holds, whatever its subclass says."""
+    held = list if list in type.mro(type(value)) else tuple
+    return list(held.__getitem__(value, slice(None)))
 
 
 def as_array(value: Any, cap: int, depth: int) -> tuple[_Array, str]:
@@ -56,7 +68,7 @@ def as_array(value: Any, cap: int, depth: int) -> tuple[_Array, str]:
     if type(value) in _NUMBERS:
         return _plain(_array(value), cap)
     if list in mro or tuple in mro:
-        return _sequence(list(value), cap, depth)
+        return _sequence(items_of(value), cap, depth)
     wanted = "an array is wanted"
     if type(value) is complex:
         raise bad("returned a complex number; real numbers are wanted")
@@ -75,14 +87,14 @@ def _plain(value: Any, cap: int) -> tuple[_Array, str]:
     dtype = array.dtype
     if dtype.kind not in "biuf":
         names = {"c": "complex numbers", "O": "Python objects", "U": "strings", "S": "byte strings"}
-        raise bad(f"returned an array of {names.get(dtype.kind, dtype.name)}; real numbers are wanted")
+        raise bad(f"returned an array of {names.get(dtype.kind, 'another kind')}; real numbers are wanted")
     if array.nbytes > cap:
         raise bad(over_cap(array.nbytes, cap))
     if dtype.kind == "b":
         return _array(_view(array, _uint8) != 0), "bool"
     if dtype.kind == "f" and dtype.itemsize not in (4, 8):
-        return _astype(array, _float32 if dtype.itemsize == 2 else _float64), dtype.name
-    return (array if dtype.isnative else _astype(array, dtype.newbyteorder("="))), dtype.name
+        return _astype(array, _float32 if dtype.itemsize == 2 else _float64), numpy_name(dtype)
+    return (array if dtype.isnative else _astype(array, dtype.newbyteorder("="))), numpy_name(dtype)
 
 
 def _sequence(items: list[Any], cap: int, depth: int) -> tuple[_Array, str]:
@@ -94,7 +106,7 @@ def _sequence(items: list[Any], cap: int, depth: int) -> tuple[_Array, str]:
         array = _array(items)
         if array.dtype.kind not in "biuf":
             raise bad("returned a list with an integer that does not fit 64 bits")
-        return array, array.dtype.name
+        return array, numpy_name(array.dtype)
     parts: list[_Array] = []
     names: list[str] = []
     for item in items:
@@ -110,4 +122,4 @@ def _sequence(items: list[Any], cap: int, depth: int) -> tuple[_Array, str]:
                 f"{list(parts[0].shape)} and {list(part.shape)}"
             )
     stacked = _stack(parts)
-    return stacked, names[0] if len(set(names)) == 1 else stacked.dtype.name
+    return stacked, names[0] if len(set(names)) == 1 else numpy_name(stacked.dtype)

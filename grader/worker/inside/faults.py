@@ -9,7 +9,7 @@ _FRAMES = 12
 _TEXT = 4000
 
 
-class Fault(Exception):  # noqa: N818 - also what is nobody's error
+class Fault(Exception):
     """A failure to report: ``report["kind"]`` names the exception that the trusted side raises."""
 
     def __init__(self, kind: str, **details: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import a, as_array, is_ndarray, is_numeric_scalar, kind
+from .arrays import a, as_array, is_ndarray, is_numeric_scalar, items_of, kind
 from .faults import Fault, bad, plain, type_name
 from .tensors import is_tensor
 from .tree import Handle
@@ -37,9 +37,10 @@ class Taken:
             raise bad(f"returned None, {asked}: is a `return` missing?")
         if not ({tuple, list} & set(type.mro(type(value)))):
             raise bad(f"returned 1 {'array' if _is_block(value) else type_name(value)}, {asked}")
-        if len(value) != len(want):
-            raise bad(f"returned {len(value)} value{'s' * (len(value) != 1)}, {asked}")
-        return list(value)
+        items = items_of(value)
+        if len(items) != len(want):
+            raise bad(f"returned {len(items)} value{'s' * (len(items) != 1)}, {asked}")
+        return items
 
     def one(self, value: Any, want: str) -> Any:
         """One value as ``want``: array, dict, handle, text, tree or none."""
@@ -100,7 +101,7 @@ def tree(value: Any, taken: Taken, depth: int = 0) -> Any:
     if is_ndarray(value) or is_numeric_scalar(value) or is_tensor(value):
         return taken.spend(as_array(value, taken.cap, depth)[0])
     if list in mro or tuple in mro:
-        items = [tree(item, taken, depth + 1) for item in list(value)]
+        items = [tree(item, taken, depth + 1) for item in items_of(value)]
         return items if list in mro else tuple(items)
     if dict in mro:
         if not all(type(key) in (str, int) for key in dict.keys(value)):

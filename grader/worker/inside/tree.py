@@ -10,7 +10,10 @@ import numpy as np
 
 _read, _write, _ndarray = os.read, os.write, np.ndarray
 _frombuffer, _dtype, _prod = np.frombuffer, np.dtype, math.prod
-_dumps, _loads = json.JSONEncoder(separators=(",", ":")).encode, json.JSONDecoder().decode
+# The compiled halves of json: its Python halves would use builtins that a submission may have replaced.
+_encoder: Any = vars(json.encoder)["c_make_encoder"]
+_chunks = _encoder(None, None, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, True)
+_scan: Any = vars(json.JSONDecoder())["scan_once"]
 _int_from, _int_to = int.from_bytes, int.to_bytes
 _CHUNK = 1 << 16
 _NAMES = {
@@ -46,13 +49,13 @@ class Stream:
         """A header and its arrays' bytes; None when the other side has closed."""
         if (length := self._take(4)) is None or (text := self._take(_int_from(length, "big"))) is None:
             return None
-        header = _loads(text.decode())
+        header = _scan(text.decode(), 0)[0]
         body = self._take(header["bytes"])
         return None if body is None else (header, body)
 
     def write(self, header: dict[str, Any], blocks: list[bytes]) -> None:
         """One frame, whole."""
-        text = _dumps(header).encode()
+        text = "".join(_chunks(header, 0)).encode()
         parts = [_int_to(len(text), 4, "big") + text, *blocks]
         if sum(map(len, parts)) <= _CHUNK:  # one write, one awakening of the other side
             parts = [b"".join(parts)]

@@ -18,6 +18,7 @@ if sys.platform != "linux":
     raise ImportError("forks of a warm parent need Linux; elsewhere each submission has a fresh process")
 
 _PR_SET_CHILD_SUBREAPER = 36
+_write, _exit = os.write, os._exit
 
 
 def main(setup: dict[str, Any]) -> None:
@@ -114,6 +115,6 @@ def _child(descriptors: list[int], setup: dict[str, Any]) -> None:
         serve.serve(talk, talk, setup)
     except BaseException as error:  # noqa: BLE001 - nothing may reach the parent's loop
         try:
-            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            _write(2, f"{type(error).__name__}: {error}\n".encode())
         finally:
-            os._exit(70)
+            _exit(70)
