@@ -22,9 +22,9 @@ class NotPassed(Exception):
 class Failure(TerminalRepr):
     """A failure as pytest prints it: the text as it is, its first line in the short summary."""
 
-    def __init__(self, text: str, path: str, line: int) -> None:
-        self.text = text
-        self.reprcrash = ReprFileLocation(path, line, text.splitlines()[0] if text else "")
+    def __init__(self, failed: NotPassed) -> None:
+        self.text = failed.text
+        self.reprcrash = ReprFileLocation(failed.path, failed.line, failed.text.splitlines()[0])
 
     def toterminal(self, tw: TerminalWriter) -> None:
         """Print it."""
@@ -39,8 +39,8 @@ def text_of(verdict: Verdict) -> str:
     lines = [f"{state}{verdict.message or verdict.title}", "", f"The check: {verdict.title}"]
     if "case" in evidence:
         lines.append(f"The case:  {evidence['case']}")
-    lines += [f"  {name} = {_show(value)}" for name, value in evidence.get("arguments", {}).items()]
-    lines += [f"{label} {_show(evidence[key])}" for key, label in _FIGURES if key in evidence]
+    lines += [_line(f"  {name} = ", value) for name, value in evidence.get("arguments", {}).items()]
+    lines += [_line(label, evidence[key]) for key, label in _FIGURES if key in evidence]
     frames = evidence.get("traceback", [])
     if not frames and evidence.get("code"):
         frames = [{"file": evidence["file"], "line": evidence["line"], "function": "", "code": evidence["code"]}]
@@ -53,11 +53,12 @@ def text_of(verdict: Verdict) -> str:
     return "\n".join(lines)
 
 
-_FIGURES = (("expected", "Expected: "), ("observed", "Observed: "))
+_FIGURES = (("expected", "Expected:  "), ("observed", "Observed:  "))
 
 
-def _show(value: Any) -> str:
-    """Numbers and lists as JSON; a matrix has its rows one below the other."""
+def _line(label: str, value: Any) -> str:
+    """Numbers and lists as JSON behind a label; a matrix has its rows one below the other."""
     if isinstance(value, list) and value and all(isinstance(row, list) for row in value):
-        return "[" + ",\n             ".join(json.dumps(row, ensure_ascii=False) for row in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+        between = ",\n" + " " * (len(label) + 1)
+        return f"{label}[{between.join(json.dumps(row, ensure_ascii=False) for row in value)}]"
+    return label + json.dumps(value, ensure_ascii=False)
