@@ -19,6 +19,7 @@ if sys.platform != "linux":
     raise ImportError("forks of a warm parent need Linux; elsewhere each submission has a fresh process")
 
 _ANSWER_SECONDS = 20.0
+_END_SECONDS = 5.0
 
 
 class WarmParent:
@@ -110,7 +111,7 @@ class WarmParent:
         self._control.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             if ready:
-                self._process.wait(5)
+                self._process.wait(_END_SECONDS)
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()

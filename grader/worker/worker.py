@@ -9,7 +9,7 @@ import numpy as np
 from . import blame
 from .connection import Connection, Ending
 from .conversation import Conversation
-from .faults import Crashed, LoadFailed, TimedOut
+from .faults import Crashed, GraderFault, LoadFailed, StudentFault, TimedOut
 from .limits import Limits
 from .reply import Loaded, Reply, Want, check_value, checked
 from .wire import Handle
@@ -79,7 +79,7 @@ class Worker:
         """
         found, modules = self._scan(sources, main, adapters)
         if found["kind"] == "torch" and not found["torch"]:
-            self._loading("warm", {}, self._limits.start_seconds)
+            self._import_torch()
         arguments = {"modules": modules, "backend": backend}
         reply = self._loading("load", arguments, self._limits.import_seconds)
         said = checked(reply.value, {"names": list, "backend": str, "torch": str | None}, self._talk.tampered)
@@ -87,6 +87,14 @@ class Worker:
             raise self._talk.tampered("a reply of the wrong form")
         versions = {**self.versions, "torch": said["torch"]}
         return Loaded(tuple(said["names"]), said["backend"], reply.printed, versions)
+
+    def _import_torch(self) -> None:
+        """No student code has run: a failure is not the student's (that torch is not installed is none)."""
+        try:
+            self._talk.exchange("warm", {}, self._limits.start_seconds)
+        except StudentFault as fault:
+            self.close()
+            raise GraderFault(f"torch is installed but cannot be imported: {fault.message}") from None
 
     def _loading(self, op: str, arguments: dict[str, Any], seconds: float) -> Reply:
         try:

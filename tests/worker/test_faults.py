@@ -241,6 +241,36 @@ def test_a_warm_parent_that_dies_is_the_graders_fault_and_is_replaced():
             assert worker.call("g").value == 1
 
 
+@linux
+def test_a_warm_parent_that_is_stopped_is_ended_and_replaced(monkeypatch):
+    from grader.worker import warm
+
+    monkeypatch.setattr(warm, "_ANSWER_SECONDS", 1.0)
+    monkeypatch.setattr(warm, "_END_SECONDS", 0.2)
+    source = (
+        "import os, signal\ndef f():\n    os.kill(os.getppid(), signal.SIGSTOP)\n    os._exit(1)\ndef g(): return 1\n"
+    )
+    with Host() as host:
+        with host.start() as worker:
+            worker.load({"m.py": source}, "m")
+            with pytest.raises(GraderFault, match="timed out"):
+                worker.call("f")
+        with host.start() as worker:
+            worker.load({"m.py": source}, "m")
+            assert worker.call("g").value == 1
+
+
+@linux
+def test_a_warm_parent_with_threads_is_not_forked(monkeypatch):
+    from grader.worker.warm import WarmParent
+
+    monkeypatch.setattr(WarmParent, "wait", lambda self: 2)
+    with Host() as host, host.start() as worker:
+        assert not host.forks
+        worker.load({"m.py": "def g(): return 1\n"}, "m")
+        assert worker.call("g").value == 1
+
+
 def test_a_wrong_level_kind_limit_or_operation_is_the_callers_mistake(numpy_worker):
     with pytest.raises(ValueError, match="isolation level 'moat' is not one of process"):
         Host(level="moat")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from grader.worker import Host, Limits, LoadFailed, Raised, launch
+from grader.worker import GraderFault, Host, Limits, LoadFailed, Raised, launch
 
 
 def failure(worker, sources, main="decoder", **options):
@@ -171,8 +171,11 @@ def test_the_callers_backend_wins(torch_host):
         assert worker.call("f", [np.ones(1)]).kinds == ("torch.Tensor float64 [1]",)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs symbolic links")
-def test_torch_that_is_not_installed(tmp_path, monkeypatch):
+@pytest.fixture
+def bare_python(tmp_path, monkeypatch):
+    """An interpreter that has NumPy and nothing else, and the folder where it finds more."""
+    if sys.platform == "win32":
+        pytest.skip("needs symbolic links")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv"], check=True)
     site = tmp_path / "site"
     site.mkdir()
@@ -181,13 +184,26 @@ def test_torch_that_is_not_installed(tmp_path, monkeypatch):
         if (installed / name).exists():
             (site / name).symlink_to(installed / name)
     monkeypatch.setattr(launch, "library_paths", lambda: [str(site)])
+    return str(tmp_path / "venv" / "bin" / "python"), site
+
+
+def test_torch_that_cannot_be_imported_is_the_graders_fault(bare_python):
+    python, site = bare_python
+    (site / "torch.py").write_text("raise ImportError('libtorch is broken')\n")
+    with Host(python=python) as host, host.start() as worker, pytest.raises(GraderFault, match="libtorch is broken"):
+        worker.load({"decoder.py": "import torch\n"}, "decoder")
+    with Host("torch", python=python) as host, pytest.raises(GraderFault, match="libtorch is broken"):
+        host.start()
+
+
+def test_torch_that_is_not_installed(bare_python):
     told = "this submission imports torch, which is not installed; install it with: pip install 'decoder-grader[torch]'"
     sources = [
         "import torch",
         "def f():\n    import torch\n",
         "import importlib\nimportlib.import_module('to' + 'rch')",
     ]
-    with Host(python=str(tmp_path / "venv" / "bin" / "python")) as host:
+    with Host(python=bare_python[0]) as host:
         for source in sources:
             with host.start() as worker:
                 fault = failure(worker, source)

@@ -12,7 +12,7 @@ import numpy as np
 from . import operations
 from .confine import lock_down
 from .faults import Fault, is_memory, plain, type_name
-from .session import Session
+from .submission import Submission
 from .tensors import get_torch, import_torch
 from .tree import Stream, pack
 
@@ -40,7 +40,7 @@ def main(setup: dict[str, Any]) -> None:
 def serve(source: int, sink: int, setup: dict[str, Any]) -> None:
     """Say hello once this process is locked down, then answer; ends the process."""
     streams = _standard_streams()
-    stream, session = Stream(source, sink), Session(setup["limits"])
+    stream, submission = Stream(source, sink), Submission(setup["limits"])
     random.seed(0)
     np.random.seed(0)
     torch = get_torch()
@@ -56,7 +56,7 @@ def serve(source: int, sink: int, setup: dict[str, Any]) -> None:
     try:
         while (request := stream.read()) is not None:
             header, body = request
-            reply, blocks = _answer(session, header, body)
+            reply, blocks = _answer(submission, header, body)
             _flush(streams, setup.get("mark"))
             stream.write({"nonce": header["nonce"], **reply}, blocks)
     except OSError:
@@ -78,10 +78,10 @@ def _flush(streams: list[io.TextIOBase], mark: str | None) -> None:
             return
 
 
-def _answer(session: Session, header: dict[str, Any], body: bytearray) -> tuple[dict[str, Any], list[bytes]]:
+def _answer(submission: Submission, header: dict[str, Any], body: bytearray) -> tuple[dict[str, Any], list[bytes]]:
     blocks: list[bytes] = []
     try:
-        return {"value": pack(operations.TABLE[header["op"]](session, header["arguments"], body), blocks)}, blocks
+        return {"value": pack(operations.TABLE[header["op"]](submission, header["arguments"], body), blocks)}, blocks
     except Fault as fault:
         return {"fault": pack(fault.report, [])}, []
     except BaseException as error:  # noqa: BLE001 - also what a submission throws into this program

@@ -3,17 +3,17 @@
 from typing import Any
 
 from ..results import echo
-from ..session import Session
+from ..submission import Submission
 from ..tree import unpack
 
 
-def run(session: Session, arguments: Any, body: bytearray) -> dict[str, Any]:
+def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
     """arguments: call = {target, want, echo} and args, kwargs -> value, kinds, dtypes, after."""
-    asked = unpack(arguments, body, session.leaf)
-    function = session.find(asked["call"]["target"])
+    asked = unpack(arguments, body, submission.leaf)
+    function = submission.find(asked["call"]["target"])
     args, kwargs = asked["args"], asked["kwargs"]
-    value = session.run(function, *args, **kwargs)
-    taken = session.taken()
-    told = session.run(taken.value, value, asked["call"]["want"])
-    after = session.run(echo, args, session.taken()) if asked["call"]["echo"] else None
+    value = submission.run(function, *args, **kwargs)
+    taken = submission.taken()
+    told = submission.run(taken.value, value, asked["call"]["want"])
+    after = submission.run(echo, args, submission.taken()) if asked["call"]["echo"] else None
     return {"value": told, "kinds": taken.kinds, "dtypes": taken.dtypes, "after": after}

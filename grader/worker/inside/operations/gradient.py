@@ -4,27 +4,27 @@ from typing import Any
 
 from ..arrays import as_array, kind
 from ..faults import Fault, bad
-from ..session import Session
+from ..submission import Submission
 from ..tensors import get_torch, is_tensor, to_tensor
 from ..tree import unpack
 
 
-def run(session: Session, arguments: Any, body: bytearray) -> dict[str, Any]:
+def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
     """arguments: call, args, cotangent (one array or None per output), wrt (paths) -> one array or None per path."""
     torch = get_torch()
-    if session.backend != "torch":
+    if submission.backend != "torch":
         raise Fault("no_gradient", message="the submission takes NumPy arrays, which carry no gradient")
-    asked = unpack(arguments, body, session.leaf)
+    asked = unpack(arguments, body, submission.leaf)
     args, cotangent = asked["args"], asked["cotangent"]
     leaves = [_at(args, path) for path in asked["wrt"]]
     for leaf in leaves:
         leaf.requires_grad_(True)
-    function = session.find(asked["call"]["target"])
+    function = submission.find(asked["call"]["target"])
     with torch.inference_mode(False), torch.enable_grad():
-        value = session.run(function, *args)
-        total = session.run(_weighted_sum, torch, session, value, asked["call"]["want"], cotangent)
-        found = session.run(torch.autograd.grad, total, leaves, allow_unused=True)
-    cap = int(session.limits["result_bytes"])
+        value = submission.run(function, *args)
+        total = submission.run(_weighted_sum, torch, submission, value, asked["call"]["want"], cotangent)
+        found = submission.run(torch.autograd.grad, total, leaves, allow_unused=True)
+    cap = int(submission.limits["result_bytes"])
     return {
         "value": [None if g is None else as_array(g, cap, 0)[0] for g in found],
         "kinds": [kind(g) for g in found],
@@ -39,13 +39,13 @@ def _at(args: Any, path: Any) -> Any:
     return args
 
 
-def _weighted_sum(torch: Any, session: Session, value: Any, want: Any, cotangent: list[Any]) -> Any:
-    outputs = session.taken().several(value, want) if isinstance(want, list) else [value]
+def _weighted_sum(torch: Any, submission: Submission, value: Any, want: Any, cotangent: list[Any]) -> Any:
+    outputs = submission.taken().several(value, want) if isinstance(want, list) else [value]
     total = None
     for output, weights in zip(outputs, cotangent, strict=True):
         if weights is None:
             continue
-        tensor = _tensor(torch, output, session)
+        tensor = _tensor(torch, output, submission)
         if tuple(tensor.shape) != tuple(weights.shape):
             raise bad(f"returned the shape {list(tensor.shape)}, {list(weights.shape)} is wanted")
         term = (tensor * weights).sum()
@@ -57,10 +57,10 @@ def _weighted_sum(torch: Any, session: Session, value: Any, want: Any, cotangent
     return total
 
 
-def _tensor(torch: Any, value: Any, session: Session) -> Any:
+def _tensor(torch: Any, value: Any, submission: Submission) -> Any:
     """The output with its graph; a list of tensors is stacked, what is not a tensor has no graph."""
     if is_tensor(value):
         return value
     if type(value) in (list, tuple):
-        return torch.stack([_tensor(torch, item, session) for item in value])
-    return to_tensor(as_array(value, int(session.limits["result_bytes"]), 0)[0].copy())
+        return torch.stack([_tensor(torch, item, submission) for item in value])
+    return to_tensor(as_array(value, int(submission.limits["result_bytes"]), 0)[0].copy())

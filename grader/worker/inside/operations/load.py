@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 from ..faults import NO_TORCH, Fault, describe, is_memory, missing_torch, plain
-from ..session import Session
+from ..submission import Submission
 from ..tree import unpack
 from .scan import kind_of, syntax_fault
 
@@ -14,42 +14,42 @@ _import_module = importlib.import_module
 _NAMES = 2000
 
 
-def run(session: Session, arguments: Any, body: bytearray) -> dict[str, Any]:
+def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
     """arguments: modules, whose names win in that order, and backend or None; ``scan`` has brought the sources."""
     asked = unpack(arguments, body)
     names = asked["modules"]
-    session.sources.install()
-    imported = {name: _module(session, name) for name in reversed(names)}
-    session.modules = [imported[name] for name in names]
-    session.backend = asked["backend"] or _declared(session) or kind_of(session, names)
+    submission.sources.install()
+    imported = {name: _module(submission, name) for name in reversed(names)}
+    submission.modules = [imported[name] for name in names]
+    submission.backend = asked["backend"] or _declared(submission) or kind_of(submission, names)
     torch = sys.modules.get("torch")
-    if session.backend == "torch" and torch is None:
+    if submission.backend == "torch" and torch is None:
         raise Fault("load", cause="import", type="ModuleNotFoundError", text=NO_TORCH, file=None, line=None, frames=[])
     version = None if torch is None else plain(getattr(torch, "__version__", None))
-    return {"names": _names(session), "backend": session.backend, "torch": version}
+    return {"names": _names(submission), "backend": submission.backend, "torch": version}
 
 
-def _module(session: Session, name: str) -> ModuleType:
+def _module(submission: Submission, name: str) -> ModuleType:
     try:
         return _import_module(name)
     except BaseException as error:  # noqa: BLE001 - whatever the student's module does when it is imported
-        raise _load_fault(error, session) from None
+        raise _load_fault(error, submission) from None
 
 
-def _load_fault(error: BaseException, session: Session) -> Fault:
+def _load_fault(error: BaseException, submission: Submission) -> Fault:
     if is_memory(error):
         return Fault("load", cause="memory", type="MemoryError", text="", file=None, line=None, frames=[])
-    if issubclass(type(error), SyntaxError) and getattr(error, "filename", None) in session.sources.texts:
-        return syntax_fault(error, session)
+    if issubclass(type(error), SyntaxError) and getattr(error, "filename", None) in submission.sources.texts:
+        return syntax_fault(error, submission)
     cause = "exit" if issubclass(type(error), SystemExit) else "import"
-    told = describe(error, session.sources.texts)
+    told = describe(error, submission.sources.texts)
     last = told["frames"][-1] if told["frames"] else {"file": None, "line": None}
     known = missing_torch(error)
     return Fault("load", cause=cause, file=last["file"], line=last["line"], known=known, **told)
 
 
-def _declared(session: Session) -> str | None:
-    for module in session.modules:
+def _declared(submission: Submission) -> str | None:
+    for module in submission.modules:
         value = vars(module).get("BACKEND")
         if type(value) is str and value in ("numpy", "torch"):
             return value
@@ -60,9 +60,9 @@ def _declared(session: Session) -> str | None:
     return None
 
 
-def _names(session: Session) -> list[str]:
+def _names(submission: Submission) -> list[str]:
     found = set()
-    for module in session.modules:
+    for module in submission.modules:
         for name, value in list(vars(module).items()):
             if type(name) is str and not name.startswith("_") and (callable(value) or name == "BACKEND"):
                 found.add(name)

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ..session import Session
+from ..submission import Submission
 
 
-def run(session: Session, arguments: Any, body: bytearray) -> None:
+def run(submission: Submission, arguments: Any, body: bytearray) -> None:
     """None."""

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from ..session import Session
+from ..submission import Submission
 from ..tensors import get_torch, import_torch
 
 
-def run(session: Session, arguments: Any, body: bytearray) -> str | None:
+def run(submission: Submission, arguments: Any, body: bytearray) -> str | None:
     """torch's version, or None where it is not installed."""
     version = import_torch()
     if version is not None:

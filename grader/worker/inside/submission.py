@@ -16,7 +16,7 @@ _getrecursionlimit, _setrecursionlimit = sys.getrecursionlimit, sys.setrecursion
 
 
 @dataclass
-class Session:
+class Submission:
     """What the operations share. ``modules`` are asked in order for a name."""
 
     limits: dict[str, Any]
@@ -84,5 +84,5 @@ class Session:
         return Handle(name)
 
     def taken(self) -> Taken:
-        """A reader of results under this session's cap."""
+        """A reader of results under this submission's cap."""
         return Taken(int(self.limits["result_bytes"]), self.keep)
