@@ -142,7 +142,7 @@ def slope_error(module: types.ModuleType, name: str, args: tuple[Any, ...], seed
         parts = out if isinstance(out, list | tuple) else (out,)
         if not all(isinstance(part, torch.Tensor) for part in parts):
             return None
-        weights = [torch.from_numpy(rng.normal(size=tuple(part.shape))) for part in parts] if not fixed else fixed
+        weights = fixed or [torch.from_numpy(rng.normal(size=tuple(part.shape))) for part in parts]
         fixed[:] = weights
         return sum((part * weight).sum() for part, weight in zip(parts, weights, strict=True))
 

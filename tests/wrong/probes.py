@@ -7,7 +7,10 @@ import numpy as np
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
-def probes(seed: int = 0, *, T: int = 5, d: int = 6, d_k: int = 2, d_v: int = 3, h: int = 3) -> dict[str, list[tuple[Any, ...]]]:
+Family = dict[str, list[tuple[Any, ...]]]
+
+
+def probes(seed: int = 0, *, T: int = 5, d: int = 6, d_k: int = 2, d_v: int = 3, h: int = 3) -> Family:
     """Argument tuples by function name. m = 7, v = 11, 3 blocks, 8 position rows; h·d_v = 9 unless told otherwise."""
     rng = np.random.default_rng([seed, T, d, d_k, d_v, h])
     m, v, layers = 7, 11, 3
@@ -59,6 +62,10 @@ def probes(seed: int = 0, *, T: int = 5, d: int = 6, d_k: int = 2, d_v: int = 3,
         "feed_forward": [(H, n(d, m), n(m), n(m, d), n(d)), (3 * n(2, d), n(d, m), n(m), n(m, d), n(d))],
         "decoder_block": [(H, block(0.1)), (0.1 * n(4, d), block(0.01))],
         "decoder": [(tokens, params(True)), (tokens[:4], params(False))],
-        "next_token_probabilities": [(Z,)],
+        "next_token_probabilities": [(Z,), (Z_big,)],
         "loss": [(Z, tokens), (Z_big, tokens), (Z[:1], tokens[:1])],
     }
+
+
+# The second family has h·d_v = d, where a transposed or missing W_O has a fitting shape.
+PROBES = (probes(0), probes(1, d_k=4, h=2))
