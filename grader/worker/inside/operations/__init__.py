@@ -1,4 +1,4 @@
-"""One file, one operation: each module has ``run(submission, arguments, body) -> tree``; its name is the operation's."""
+"""One file, one operation: each has ``run(submission, arguments, body) -> tree``; its name is the operation's."""
 
 import importlib
 import pkgutil

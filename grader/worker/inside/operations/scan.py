@@ -5,8 +5,8 @@ from typing import Any
 
 from ..faults import Fault, describe, plain, type_name
 from ..imports import needs_torch
-from ..submission import Submission
 from ..sources import Sources
+from ..submission import Submission
 from ..tree import unpack
 
 
