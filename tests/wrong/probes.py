@@ -63,7 +63,7 @@ def probes(seed: int = 0, *, T: int = 5, d: int = 6, d_k: int = 2, d_v: int = 3,
         "decoder_block": [(H, block(0.1)), (0.1 * n(4, d), block(0.01))],
         "decoder": [(tokens, params(True)), (tokens[:4], params(False))],
         "next_token_probabilities": [(Z,), (Z_big,)],
-        "loss": [(Z, tokens), (Z_big, tokens), (Z[:1], tokens[:1])],
+        "loss": [(Z, tokens), (Z_big, tokens), (Z + 900, tokens), (Z[:1], tokens[:1])],
     }
 
 

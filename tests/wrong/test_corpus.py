@@ -143,11 +143,19 @@ def test_one_mistake_sits_in_one_part(wrong):
 
         return call
 
-    for name in set(in_process.NAMES) - {wrong.part, *wrong.also}:
-        given_own = BOOK.replace(**{other: own(other) for other in in_process.NAMES if other != name})
-        args = cases_of(name)[0]
-        ours = ask(module, name, args, kind)
-        assert not apart(ours, TRUTH[name][0]) or not apart(ours, book(name, args, given_own)), name
+    with in_process.quiet():
+        for name in [name for name in in_process.NAMES if name != wrong.part and name not in wrong.also]:
+            args = cases_of(name)[0]
+            ours = ask(module, name, args, kind)
+            if apart(ours, TRUTH[name][0]):
+                given_own = BOOK.replace(**{other: own(other) for other in in_process.NAMES if other != name})
+                assert not apart(ours, book(name, args, given_own)), name
+
+
+def shared(wrong, one, other):
+    """The rows that see something: a row that sees nothing is NaN, zero or uniform, as it was spelt."""
+    rows = {"mask-strict": slice(1, None), "mask-inverted": slice(None, -1)}.get(wrong.misconception)
+    return (one, other) if rows is None else (one[rows], other[rows])
 
 
 def prints():
@@ -165,11 +173,11 @@ def test_one_misconception_is_one_function_and_two_are_two():
     problems = []
     for group in prints().values():
         for (a, x), (b, y) in itertools.combinations(group, 2):
-            gaps = [gap(p, q) for p, q in zip(x, y, strict=True) if p is not RAISED and q is not RAISED]
             if a.misconception is not None and a.misconception == b.misconception:
-                if not np.isfinite(gaps).any() or min(gaps) > 1e-6:
+                gaps = [gap(*shared(a, p, q)) for p, q in zip(x, y, strict=True) if p is not RAISED and q is not RAISED]
+                if min(gaps, default=np.inf) > 1e-6 and "structure" not in (a.how, b.how):
                     problems.append(f"not the same: {a.id} and {b.id}")
-            elif all(not apart(p, q) for p, q in zip(x, y, strict=True)):
+            elif a.mistake != b.mistake and all(not apart(p, q) for p, q in zip(x, y, strict=True)):
                 problems.append(f"the same: {a.id} and {b.id}")
     assert not problems, "\n".join(problems)
 
