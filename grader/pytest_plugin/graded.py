@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,8 @@ from grader.worker import GraderFault
 GRADER_FAILED = 3  # the exit status of the command line, too
 
 
-def take_over(config: pytest.Config) -> None:
+def take_over(config: pytest.Config, home: Path) -> None:
     """Register the plugin for this run; errors: UsageError for an assignment or a seed that cannot be used."""
-    home = config.inipath.parent if config.inipath else config.rootpath
-    # `python -m pytest` puts the folder on the path, where a numpy.py of the student's would be ours
-    sys.path[:] = [entry for entry in sys.path if entry and Path(entry).resolve() != home.resolve()]
     if getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None):
         config.option.dist, config.option.tx, config.option.numprocesses = "no", [], None
         config.stash[_ALONE] = True

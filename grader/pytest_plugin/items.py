@@ -67,8 +67,9 @@ class CheckItem(pytest.Item):
             self._verdict = self.grading.verdict(self.planned.id)
         except GraderFault as fault:
             self.run.fault = f"not graded: {fault}"
+        if self._verdict is None:
             self.session.shouldstop = self.run.fault
-            raise self._failure(f"{self.run.fault}\n\nThis is no fault of the submission.") from fault
+            pytest.fail(f"{self.run.fault}\n\nThis is no fault of the submission.", pytrace=False)
         self._ends_grading = status != self.grading.status
         if (printed := self.grading.printed[seen:]) and not self.hidden:
             self.add_report_section("call", "stdout", printed)
