@@ -17,6 +17,7 @@ class Violation:
     hint      what to do about this symptom
     where     index of the greatest difference; size and allowed say how great
     picture   data for a drawing, such as {"kind": "influence", "matrix": [[...]]}
+    names     ids of misconceptions that the check itself recognizes by their pattern
     """
 
     message: str
@@ -27,6 +28,7 @@ class Violation:
     size: float | None = None
     allowed: float | None = None
     picture: dict[str, Any] | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

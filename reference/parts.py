@@ -119,6 +119,7 @@ def _wired(function: Function, parts: Parts) -> Function:
     return functools.update_wrapper(functools.partial(function, the=parts), function)
 
 
+@functools.lru_cache(maxsize=4096)
 def _takes_the(function: Function) -> bool:
     if isinstance(function, functools.partial) and "the" in function.keywords:
         return False

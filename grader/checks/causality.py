@@ -86,8 +86,7 @@ def future_does_not_matter(part: Part, case: Case) -> Violation | None:
 )
 def past_matters(part: Part, case: Case) -> Violation | None:
     D, E = influence(part.rows, part, case), influence(part.expected_rows, part, case)
-    still = part.loose.allowed(E)
-    unmoved = np.argwhere((4 * still < E) & ~(still < D))
+    unmoved = np.argwhere((part.loose.allowed(E) < E) & ~(part.tolerance.allowed(E) < D))
     if not len(unmoved):
         return None
     t, s = (int(i) for i in unmoved[0])
