@@ -92,7 +92,7 @@ WRONG = [
     }),
     *mistake("loss-log-ten", "ce-base-2", LOSS, {
         V: ((V_TOTAL, V_TOTAL), (V_OUT, "return float(-picked.mean() / np.log(10))")),
-        F: ((F_OUT, F_OUT + " / torch.log(torch.tensor(10.0))"),),
+        F: ((F_OUT, F_OUT + " / torch.log(torch.tensor(10.0, dtype=Z.dtype))"),),
     }),
     *mistake("loss-negative", "own-loss-sign", LOSS, {
         V: ((V_OUT, "return float(picked.mean())"),),
