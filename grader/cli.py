@@ -71,14 +71,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         if os.environ.get("GRADER_DEBUG") == "1":
             raise
-        return _explained(error)
+        return explained(error)
 
 
 def _status(value: Any) -> int:
     return value if isinstance(value, int) else PASSED
 
 
-def _explained(error: Exception) -> int:
+def explained(error: Exception) -> int:
     """One line for whatever else was raised: a spec that cannot be used, or a fault of ours."""
     from grader.spec import SpecError
 

@@ -25,21 +25,24 @@ FRAMES = 6
 def failures(result: Result, ink: Ink, width: int, *, full: bool) -> Iterator[RenderableType]:
     """Everything that did not pass. `full`: every failure with its numbers, not the first of a part alone."""
     unwritten: list[str] = []
+    shown: set[str] = set()
     for group in view.groups(result):
         if group.unwritten or (group.missing and not group.failures):
             unwritten.append(group.part.name + (" (not defined)" if group.missing else ""))
             continue
         yield ""
         yield Text.assemble(ink.text(group.part.signature, "bold cyan"), ink.text(f"   {group.part.formula}", "dim"))
-        for item in _group(group, ink, width - 4, full):
+        shown.add(group.part.name)
+        for item in _group(group, ink, width - 4, full, shown):
             yield Padding(item, (0, 0, 0, 2))
     if unwritten:
         yield Text.assemble("\n", ink.text("Not written yet: ", "bold"), ink.text(", ".join(unwritten)))
 
 
-def _group(group: view.Group, ink: Ink, width: int, full: bool) -> Iterator[RenderableType]:
+def _group(group: view.Group, ink: Ink, width: int, full: bool, shown: set[str]) -> Iterator[RenderableType]:
     if group.raised_in and not full:
-        yield _line(ink, f"stops inside {group.raised_in}: {clean(group.failures[0].message)}")
+        why = ", see above" if group.raised_in in shown else f": {clean(group.failures[0].message)}"
+        yield _line(ink, f"stops inside {group.raised_in}{why}")
     else:
         for named in group.named:
             yield from _named(named, ink)

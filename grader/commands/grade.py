@@ -1,0 +1,153 @@
+"""`grader grade`: grade one submission or many, for CI and instructors."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from grader.batch import Outcome
+    from grader.reports import Report
+
+
+@click.command(short_help="Grade many submissions: a rubric each, and a gradebook.")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--assignment", "-a", required=True, help="An id from `grader list`, or the path of a spec.")
+@click.option("--out", "-o", metavar="DIR", required=True, type=click.Path(path_type=Path, file_okay=False))
+@click.option("--format", "formats", metavar="F", multiple=True, help="Another report for each: text, markdown, html.")
+@click.option("--jobs", "-j", metavar="N", default=1, show_default=True, type=click.IntRange(1, 256))
+@click.option("--isolation", metavar="LEVEL", help="How a submission's process is confined.  [default: the strongest]")
+@click.option("--resume", is_flag=True, help="Leave what is graded already and has not changed.")
+@click.option(
+    "--json", "json_", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="One PATH's rubric."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Other numbers in the cases.")
+def command(
+    paths: tuple[Path, ...],
+    assignment: str,
+    out: Path,
+    formats: tuple[str, ...],
+    jobs: int,
+    isolation: str | None,
+    resume: bool,
+    json_: Path | None,
+    seed: int,
+) -> int:
+    """Grade each PATH and write DIR/<submission>/rubric.json and DIR/gradebook.csv.
+
+    A submission that the grader or the machine failed on is listed as not graded, never as 0; the exit status is 3 then.
+    """
+    from grader import batch, names
+    from grader.cli import BELOW, FAULT, INTERRUPTED, PASSED, Unusable
+    from grader.spec import load
+
+    tasks = names.tasks(paths)
+    if json_ is not None and len(tasks) != 1:
+        raise Unusable(f"--json takes one PATH, {len(tasks)} are given; every rubric is in {out} anyway")
+    level = _level(isolation)
+    order = batch.Order(load(assignment), out, _reports(formats), seed, level, resume)
+    outcomes: list[Outcome] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with _progress(len(tasks)) as tell, closing(batch.run(tasks, order, min(jobs, len(tasks)))) as running:
+            for outcome in running:
+                outcomes.append(outcome)
+                tell(str(outcome))
+    except KeyboardInterrupt:
+        left = [batch.Outcome(task, reason="interrupted") for task in tasks[len(outcomes) :]]
+        _gradebook(out, [*outcomes, *left])
+        click.echo(f"interrupted: {len(outcomes)} of {len(tasks)} are graded; --resume goes on from there", err=True)
+        return INTERRUPTED
+    except OSError as error:
+        raise Unusable(f"{error.filename or out}: cannot be written: {error.strerror or error}") from error
+    _gradebook(out, outcomes)
+    if json_ is not None and outcomes[0].rubric is not None:
+        _copy(out / outcomes[0].task.name / batch.RUBRIC, json_)
+    if faults := [outcome for outcome in outcomes if outcome.rubric is None]:
+        click.echo(_remedy(faults), err=True)
+        return FAULT
+    return PASSED if all(outcome.rubric and outcome.rubric["passed"] for outcome in outcomes) else BELOW
+
+
+def _level(isolation: str | None) -> str:
+    from grader.cli import Unusable
+    from grader.worker.launch import LEVELS
+
+    if isolation not in (None, *LEVELS):
+        raise Unusable(f"--isolation {isolation!r} is not to be had; there are: {', '.join(LEVELS)}")
+    return isolation or LEVELS[0]
+
+
+def _reports(formats: Sequence[str]) -> list[Report]:
+    from grader.cli import Unusable
+    from grader.reports import all_reports
+
+    if not formats:
+        return []
+    known = all_reports()
+    if unknown := [name for name in formats if name not in known]:
+        there = ", ".join(sorted(report.name for report in known))
+        raise Unusable(f"--format {unknown[0]!r} is not known; there are: {there}")
+    return [known.get(name) for name in dict.fromkeys(formats)]
+
+
+def _gradebook(out: Path, outcomes: Sequence[Outcome]) -> None:
+    from grader.gradebook import gradebook
+    from grader.output import write_whole
+
+    write_whole(out / "gradebook.csv", gradebook(outcome.row for outcome in outcomes))
+
+
+def _copy(rubric: Path, target: Path) -> None:
+    from grader.output import write_whole
+
+    write_whole(target, rubric.read_text("utf-8"))
+
+
+def _remedy(faults: Sequence[Outcome]) -> str:
+    from grader import __version__
+
+    listed = "\n".join(f"  {outcome.task.name}: {outcome.reason}" for outcome in faults)
+    return (
+        f"not graded, through no fault of the submission:\n{listed}\n"
+        "Run the same command with --resume. If it happens again, run it with GRADER_DEBUG=1 and report what it prints,"
+        f" with the version (grader {__version__})."
+    )
+
+
+@contextmanager
+def _progress(count: int) -> Iterator[Callable[[str], None]]:
+    """Tell each outcome: a line each, and from two seconds on, on a terminal, a bar below them."""
+    from grader.output import is_terminal, say
+    from grader.reports._text import clean
+
+    if count == 1 or not is_terminal(sys.stderr):
+        yield lambda text: say(clean(text))
+        return
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task, begun, done = bar.add_task("grading", total=count), time.monotonic(), 0
+
+    def tell(text: str) -> None:
+        nonlocal done
+        done += 1
+        say(clean(text))
+        bar.update(task, completed=done)
+        if time.monotonic() - begun > 2 and not bar.live.is_started:
+            bar.start()
+
+    try:
+        yield tell
+    finally:
+        if bar.live.is_started:
+            bar.stop()

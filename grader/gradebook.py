@@ -1,0 +1,55 @@
+"""Knows the gradebook: one line a submission, as CSV that a spreadsheet can open without running anything."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+COLUMNS = ("name", "score", "max_score", "percent", "passed", "status", "sha256", "reason")
+NOT_GRADED = "not-graded"
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
+
+
+@dataclass(frozen=True)
+class Row:
+    """One submission: its rubric, or None and the reason why it is not graded."""
+
+    name: str
+    rubric: dict[str, Any] | None
+    reason: str = ""
+
+
+def gradebook(rows: Iterable[Row]) -> str:
+    """The CSV. What is not graded has an empty score, never 0."""
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        writer.writerow([cell(value) for value in _values(row)])
+    return out.getvalue()
+
+
+def _values(row: Row) -> tuple[Any, ...]:
+    r = row.rubric
+    if r is None:
+        return row.name, "", "", "", "", NOT_GRADED, "", row.reason
+    passed = "yes" if r["passed"] else "no"
+    return (
+        row.name,
+        f"{round(r['score'], 4):.10g}",
+        f"{r['max_score']:g}",
+        f"{r['percent']:g}",
+        passed,
+        r["status"],
+        r["submission"]["sha256"] or "",
+        row.reason,
+    )
+
+
+def cell(value: object) -> str:
+    """A cell's text; what a spreadsheet would take for a formula gets an apostrophe in front."""
+    text = " ".join(str(value).split(" ")).replace("\n", " ")
+    return f"'{text}" if text.startswith(FORMULA) else text
