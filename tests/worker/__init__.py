@@ -1,0 +1,1 @@
+"""Tests of the process that runs a submission, and of what is said to it."""
