@@ -1,4 +1,4 @@
-"""Knows where text goes: what the terminal can show, files that are written whole or not at all, a line while waiting."""
+"""Knows where text goes: what a terminal can show, files written whole or not at all, a line while waiting."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def watch(folder: Path, once: Callable[[], int], pause: float = PAUSE) -> int:
                 once()
             except click.ClickException as error:
                 error.show()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - told in a line; the next change may mend it
                 explained(error)
             click.echo(f"\nWatching {folder}; Ctrl-C ends.", err=True)
             while snapshot(folder) == seen:

@@ -40,7 +40,7 @@ def command(
 ) -> int:
     """Grade each PATH and write DIR/<submission>/rubric.json and DIR/gradebook.csv.
 
-    A submission that the grader or the machine failed on is listed as not graded, never as 0; the exit status is 3 then.
+    What the grader or the machine failed on is listed as not graded, never as 0; the exit status is 3 then.
     """
     from grader import batch, names
     from grader.cli import BELOW, FAULT, INTERRUPTED, PASSED, Unusable

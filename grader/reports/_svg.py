@@ -20,12 +20,12 @@ SIGN = {"moves": "", "still": "·", "leak": "!", "stuck": "0", "nan": "?"}
 def heat_map(drawn: Picture) -> str:
     """An `<svg>`: rows receive, columns are replaced; each cell has a title with its number."""
     rows, columns = len(drawn.kinds), len(drawn.kinds[0])
-    width, height = LEFT + columns * CELL + 8, TOP + rows * CELL + 8
+    width, height = LEFT + max(columns * CELL, 250) + 8, TOP + rows * CELL + 8
     parts = [
         f'<svg class="map" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img"'
         f' aria-label="{escape(_summary(drawn))}">',
-        f'<text class="axis" x="{LEFT}" y="14">s: {escape(drawn.columns)}</text>',
-        f'<text class="axis" x="4" y="{TOP - 10}">t: row</text>',
+        f'<text class="axis" x="4" y="14">rows: {escape(drawn.rows)}, columns: {escape(drawn.columns)}</text>',
+        f'<text class="axis end" x="{LEFT - 10}" y="{TOP - 10}">t \\ s</text>',
     ]
     for s in range(columns):
         parts.append(f'<text class="axis mid" x="{LEFT + s * CELL + CELL / 2:g}" y="{TOP - 10}">{s}</text>')
@@ -41,9 +41,10 @@ def _cell(drawn: Picture, t: int, s: int) -> str:
     x, y = LEFT + s * CELL, TOP + t * CELL
     opacity = f' fill-opacity="{0.25 + 0.75 * drawn.strength[t][s]:.2f}"' if kind == "moves" else ""
     title = f"position {t}, when position {s} is replaced: {number}, {MEANING[kind]}"
+    side = CELL - 2
     return (
-        f'<g><title>{escape(title)}</title><rect class="{kind}" x="{x}" y="{y}" width="{CELL - 2}" height="{CELL - 2}"'
-        f' rx="3"{opacity}/><text class="sign" x="{x + CELL / 2 - 1:g}" y="{y + CELL / 2 + 4:g}">{SIGN[kind]}</text></g>'
+        f'<g><title>{escape(title)}</title><rect class="{kind}" x="{x}" y="{y}" width="{side}" height="{side}" rx="3"'
+        f'{opacity}/><text class="sign" x="{x + side / 2:g}" y="{y + side / 2 + 4:g}">{SIGN[kind]}</text></g>'
     )
 
 

@@ -68,13 +68,15 @@ def _criteria(result: Result) -> str:
         gate = ' <span class="tag">needed to pass</span>' if criterion["id"] in gates else ""
         earned = f"{round(criterion['earned'], 2):g}" if criterion["kind"] == "automatic" else "to be marked"
         rows.append(
-            f'<tr><th scope="row">{_e(criterion["title"])}{gate}</th>'
-            f'<td class="bar" aria-hidden="true"><span class="track"><span style="width:{100 * share:.0f}%"></span></span></td>'
+            f'<tr><th scope="row">{_e(criterion["title"])}{gate}</th><td class="bar" aria-hidden="true">'
+            f'<span class="track"><span style="width:{100 * share:.0f}%"></span></span></td>'
             f'<td class="points">{earned} / {criterion["points"]:g}</td></tr>'
         )
+    heading = '<th scope="col">Criterion</th><td></td><th scope="col" class="points">Points</th>'
+    body = "\n".join(rows)
     return (
-        '<section>\n<h2>Points</h2>\n<table class="criteria">\n<thead><tr><th scope="col">Criterion</th><th></th>'
-        f'<th scope="col" class="points">Points</th></tr></thead>\n<tbody>\n{chr(10).join(rows)}\n</tbody>\n</table>\n</section>'
+        f'<section>\n<h2>Points</h2>\n<table class="criteria">\n<thead><tr>{heading}</tr></thead>\n<tbody>\n{body}\n'
+        "</tbody>\n</table>\n</section>"
     )
 
 
@@ -124,8 +126,9 @@ def _named(named: Named) -> str:
 
 def _failure(verdict: Verdict, group: view.Group, *, first: bool) -> str:
     status = "" if verdict.status == "failed" else f' <span class="tag">{verdict.status}</span>'
+    summary = f"<code>{_e(verdict.id)}</code>{status} {_e(verdict.message)}"
     lines = [
-        f"<details{' open' if first else ''}>\n<summary><code>{_e(verdict.id)}</code>{status} {_e(verdict.message)}</summary>",
+        f"<details{' open' if first else ''}>\n<summary>{summary}</summary>",
         f'<p class="says">{_e(verdict.title)}</p>',
     ]
     if case := verdict.evidence.get("case"):
@@ -157,12 +160,12 @@ def _table(block: blocks.Block) -> str:
 
 
 def _frames(frames: list[dict[str, Any]]) -> str:
-    text = "\n".join(
-        f"{_e(f.get('file', ''))}, line {_e(f.get('line', '?'))}{', in ' + _e(f['function']) if f.get('function') else ''}\n"
-        f"    {_e(f.get('code', ''))}"
-        for f in frames[-6:]
-    )
-    return f"<pre>{text}</pre>" if text else ""
+    lines = []
+    for frame in frames[-6:]:
+        inside = f", in {_e(frame['function'])}" if frame.get("function") else ""
+        lines.append(f"{_e(frame.get('file', ''))}, line {_e(frame.get('line', '?'))}{inside}")
+        lines.append(f"    {_e(frame.get('code', ''))}")
+    return "<pre>" + "\n".join(lines) + "</pre>" if lines else ""
 
 
 def _tail(result: Result) -> str:
