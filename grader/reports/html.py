@@ -115,13 +115,10 @@ def _section(group: view.Group) -> str:
 
 
 def _named(named: Named) -> str:
-    or_else = (
-        f"<dt>or, alike on every input</dt><dd>{_e(', '.join(named.alternatives))}</dd>" if named.alternatives else ""
-    )
-    return (
-        f'<aside class="named"><p><b>This is: {_e(named.title)}</b></p><dl><dt>computed</dt><dd>{_e(named.formula)}</dd>'
-        f"<dt>the cure</dt><dd>{_e(named.cure)}</dd>{or_else}</dl></aside>"
-    )
+    pairs = [("computed", named.formula), ("the cure", named.cure)]
+    pairs += [("or, alike on every input", ", ".join(named.alternatives))] * bool(named.alternatives)
+    terms = "".join(f"<dt>{term}</dt><dd>{_e(text)}</dd>" for term, text in pairs)
+    return f'<aside class="named"><p><b>This is: {_e(named.title)}</b></p><dl>{terms}</dl></aside>'
 
 
 def _failure(verdict: Verdict, group: view.Group, *, first: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING
 
 from grader.reports import _view as view
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from grader.api import Result
     from grader.verdict import Verdict
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|<>~&@$])")
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
 BRIEF = 5  # failures of one part
 
 
@@ -38,8 +39,8 @@ def markdown(result: Result) -> str:
 
 
 def _m(text: object) -> str:
-    """Text in which nothing is markup: no links, images, mentions, HTML."""
-    return SPECIAL.sub(r"\\\1", clean(text))
+    """Text in which nothing is markup. What comes from a student's exception goes through `code`, which holds more."""
+    return SPECIAL.sub(r"\\\1", escape(clean(text), quote=False))
 
 
 def code(text: object) -> str:
@@ -87,4 +88,6 @@ def _group(group: view.Group) -> str:
 
 def _failure(verdict: Verdict, group: view.Group) -> str:
     hint = view.plain_hint(verdict, group.part)
-    return f"- {code(verdict.id)}: {_m(shortened(clean(verdict.message), 300))}" + (f" *{_m(hint)}*" if hint else "")
+    message = shortened(clean(verdict.message), 300)
+    said = _m(message) if verdict.status == "failed" else code(message)
+    return f"- {code(verdict.id)}: {said}" + (f" *{_m(hint)}*" if hint else "")

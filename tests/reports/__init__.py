@@ -1,0 +1,1 @@
+"""Tests of the reports: golden files, and text of unknown origin."""
