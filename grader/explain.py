@@ -58,8 +58,9 @@ def criteria(spec: Spec) -> Iterator[tuple[tuple[str, ...], Callable[[], str]]]:
         "each": "every check earns its share",
         "all": "everything or nothing",
     }
+    owners = {item.id: spec.criterion_of(item.id) for item in plan(spec)}
     for criterion in spec.criteria:
-        ids = [item.id for item in plan(spec) if spec.criterion_of(item.id) is criterion]
+        ids = [key for key, owner in owners.items() if owner is criterion]
         lines = [
             f"{criterion.id}: a criterion of {spec.id}, {criterion.points:g} of {spec.max_score:g} points",
             f"  {criterion.title}",
