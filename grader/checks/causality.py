@@ -35,12 +35,14 @@ def influence(rows: Callable[..., Array], part: Part, case: Case) -> Array:
 
 
 def picture(D: Array) -> dict[str, object]:
-    """An influence matrix for a report: numbers rounded, NaN as None."""
+    """An influence matrix for a report: numbers rounded, NaN as None, infinity as text: JSON has neither."""
     return {
         "kind": "influence",
         "rows": "receiving position t",
         "columns": "replaced position s",
-        "matrix": [[None if np.isnan(x) else float(f"{x:.3g}") for x in row] for row in D.tolist()],
+        "matrix": [
+            [None if np.isnan(x) else "inf" if np.isinf(x) else float(f"{x:.3g}") for x in row] for row in D.tolist()
+        ],
     }
 
 
