@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from grader.reports._text import clean, shortened
@@ -74,17 +75,17 @@ def comparison(verdict: Verdict) -> tuple[Block, ...]:
 def influence(verdict: Verdict) -> Picture | None:
     """The T×T picture of a causality check, or None."""
     found = verdict.evidence.get("picture") or {}
-    matrix = _rows(found.get("matrix"))
+    matrix = [[_moved(x) for x in row] for row in _rows(found.get("matrix"))]
     if found.get("kind") != "influence" or not matrix:
         return None
-    largest = max((x for row in matrix for x in row if isinstance(x, int | float)), default=0.0) or 1.0
+    largest = max((x for row in matrix for x in row if x is not None and isfinite(x)), default=0.0) or 1.0
     least = max(float(verdict.evidence.get("allowed") or 0.0), 1e-9 * largest)
     future = verdict.id.endswith("future-does-not-matter")
     kinds = tuple(
         tuple(_kind(x, least, later=s > t, wanted=s <= t and not future) for s, x in enumerate(row))
         for t, row in enumerate(matrix)
     )
-    strength = tuple(tuple(min(1.0, (x or 0.0) / largest) for x in row) for row in matrix)
+    strength = tuple(tuple(min(1.0, (x or 0.0) / largest) for x in row) for row in matrix)  # inf is 1
     return Picture(
         clean(found.get("rows", "receiving position t")),
         clean(found.get("columns", "replaced position s")),
@@ -92,6 +93,11 @@ def influence(verdict: Verdict) -> Picture | None:
         strength,
         tuple(tuple(row) for row in matrix),
     )
+
+
+def _moved(x: Any) -> float | None:
+    """A number of an influence matrix; None is NaN."""
+    return float(x) if isinstance(x, int | float) else inf if x == "inf" else None
 
 
 def _kind(x: float | None, least: float, *, later: bool, wanted: bool) -> str:

@@ -20,6 +20,7 @@ MORE = {
     "empty": "",
     "crashing": SOURCES["right"].replace("def loss(Z, targets):", "def loss(Z, targets):\n    import os; os._exit(3)"),
     "nan": SOURCES["right"].replace("    return e / np", "    return np.nan * e / np"),
+    "infinite": SOURCES["right"].replace("    return softmax(masked)", "    return np.where(S > 0, np.inf, S)"),
     "strings": SOURCES["right"].replace("    return gain * normalized + shift", "    return 'x'"),
 }
 
