@@ -238,8 +238,11 @@ def _readable(item: Item, case: Case) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
+    """Evidence as JSON can hold it: NaN and infinities as text, also inside pictures."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
     if isinstance(value, float):
         return float(f"{value:.6g}") if np.isfinite(value) else str(value)
     return value
