@@ -10,8 +10,8 @@ from typing import Any
 
 from grader.engine import selected
 from grader.grading import Grading
+from grader.hosts import Hosts
 from grader.spec import Spec, load
-from grader.student import Hosts
 from grader.verdict import Verdict
 
 Progress = Callable[[int, int, Verdict], None]

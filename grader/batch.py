@@ -20,11 +20,12 @@ from grader import __version__
 from grader.api import grade
 from grader.cli import fault_text
 from grader.gradebook import NOT_GRADED, Row
+from grader.hosts import Hosts
 from grader.names import Task
 from grader.output import write_whole
 from grader.reports import Report
 from grader.spec import Spec
-from grader.student import Hosts, limits_of
+from grader.student import limits_of
 from grader.submission import Unreadable, read
 from grader.worker import GraderFault
 

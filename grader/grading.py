@@ -10,8 +10,9 @@ from typing import Any, Self
 
 from grader import rubric as rubrics
 from grader.engine import Session, plan, unreadable
+from grader.hosts import Hosts
 from grader.spec import Spec
-from grader.student import Hosts, Student, limits_of
+from grader.student import Student, limits_of
 from grader.submission import Submission, Unreadable, read
 from grader.verdict import Verdict
 from grader.worker import LoadFailed, Tampered

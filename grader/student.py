@@ -9,40 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from grader.compare import Array
+from grader.hosts import Hosts
 from grader.part import Path
 from grader.spec import PartSpec, Spec
 from grader.submission import Submission
-from grader.worker import Crashed, Host, Limits, Loaded, Missing, TimedOut, Want, Worker
+from grader.worker import Crashed, Limits, Loaded, Missing, TimedOut, Want, Worker
 
 T = TypeVar("T")
 PRINTED_CHARACTERS = 4000
 CRASHES = 3  # of one part, after which it is not called any more
-
-
-class Hosts:
-    """The warm parents, one for each kind that is needed; shared by all submissions of a run. A context manager."""
-
-    def __init__(self, level: str = "process", limits: Limits | None = None) -> None:
-        self.level, self.limits = level, limits or Limits()
-        self._hosts: dict[str, Host] = {}
-
-    def get(self, kind: str) -> Host:
-        """The host of a kind, started at the first call."""
-        if kind not in self._hosts:
-            self._hosts[kind] = Host("torch" if kind == "torch" else "numpy", self.level, self.limits)
-        return self._hosts[kind]
-
-    def close(self) -> None:
-        """End every process; safe to call twice."""
-        for host in self._hosts.values():
-            host.close()
-        self._hosts.clear()
-
-    def __enter__(self) -> Hosts:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 def limits_of(spec: Spec) -> Limits:

@@ -164,5 +164,5 @@ def test_every_test_folder_mirrors_a_folder_of_ours():
     corpora = {"right", "wrong", "hostile", "golden", "readme"}
     folders = {path.relative_to(ROOT / "tests").parts[0] for path in tracked() if ids(path).startswith("tests/")}
     folders = {name for name in folders if (ROOT / "tests" / name).is_dir()} - corpora
-    mirrored = {path.name for path in (ROOT / "grader").iterdir() if path.is_dir()} | OURS
+    mirrored = {path.stem for path in (ROOT / "grader").iterdir()} | OURS
     assert folders <= mirrored

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import grader
-from grader.student import Hosts
+from grader.hosts import Hosts
 from tests.folders import Ran, clean_environment, lay, patched, run_launcher, run_pytest
 from tests.right.hand_decoder import HERE
 

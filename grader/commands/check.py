@@ -10,8 +10,8 @@ import click
 
 if TYPE_CHECKING:
     from grader.api import Result
+    from grader.hosts import Hosts
     from grader.spec import Spec
-    from grader.student import Hosts
 
 
 @click.command(short_help="Grade what you have written, and say what to mend first.")
@@ -28,8 +28,11 @@ def command(
     path: Path, assignment: str | None, only: str | None, watch: bool, html: Path | None, json_: str | None, seed: int
 ) -> int:
     """Grade PATH: a .py file, or a folder that holds the assignment's file (default: this folder)."""
+    from grader.hosts import Hosts, start_early
+
+    start_early(path)
     from grader.spec import load
-    from grader.student import Hosts, limits_of
+    from grader.student import limits_of
 
     spec = load(_assignment(path, assignment))
     if only is not None:

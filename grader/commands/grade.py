@@ -42,6 +42,9 @@ def command(
 
     What the grader or the machine failed on is listed as not graded, never as 0; the exit status is 3 then.
     """
+    from grader.hosts import start_early
+
+    start_early(paths[0], _level(isolation))
     from grader import batch, names
     from grader.cli import BELOW, FAULT, INTERRUPTED, PASSED, Unusable
     from grader.spec import load

@@ -6,14 +6,16 @@ import threading
 import weakref
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from . import folders
 from .connection import Connection
 from .faults import GraderFault
 from .launch import LEVELS
 from .limits import Limits
-from .worker import Worker
+
+if TYPE_CHECKING:
+    from .worker import Worker
 
 Kind = Literal["numpy", "torch"]
 
@@ -61,7 +63,7 @@ class Host:
         else:
             self._spare = self._fresh()
 
-    def start(self) -> Worker:
+    def start(self) -> "Worker":
         """A new worker, locked down and ready for a submission. Raises GraderFault."""
         try:
             return self._start()
@@ -70,7 +72,9 @@ class Host:
                 raise
             return self._start()  # an earlier submission may have harmed the warm parent: this one gets a new one
 
-    def _start(self) -> Worker:
+    def _start(self) -> "Worker":
+        from .worker import Worker  # needs NumPy, which the process has begun to import meanwhile
+
         with self._lock:
             if self._closed:
                 raise GraderFault("the host of submissions is closed")

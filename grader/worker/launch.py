@@ -8,8 +8,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy
-
 LEVELS = ("process",)
 
 _INSIDE = Path(__file__).parent / "inside" / "__main__.py"
@@ -35,11 +33,9 @@ def environment(home: str) -> dict[str, str]:
 
 def library_paths() -> list[str]:
     """Where NumPy and torch are, for interpreters that would not find them alone (user site, PYTHONPATH)."""
-    paths = [str(Path(numpy.__file__).parent.parent)]
     searched = [p for p in sys.path if p and Path(p).resolve() != Path.cwd()]
-    spec = importlib.machinery.PathFinder.find_spec("torch", searched)
-    if spec is not None and spec.origin is not None:
-        paths.append(str(Path(spec.origin).parent.parent))
+    specs = (importlib.machinery.PathFinder.find_spec(name, searched) for name in ("numpy", "torch"))
+    paths = [str(Path(spec.origin).parent.parent) for spec in specs if spec is not None and spec.origin is not None]
     return list(dict.fromkeys(paths))
 
 

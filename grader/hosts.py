@@ -1,0 +1,64 @@
+"""Knows the warm parents of a run, one for each kind, and how to start one before the grader itself is imported."""
+
+from __future__ import annotations
+
+import atexit
+import re
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from grader.worker.host import Host
+from grader.worker.limits import Limits
+
+TORCH = re.compile(rb"\btorch\b")
+_early: dict[tuple[str, str], Host] = {}
+
+
+class Hosts:
+    """The warm parents, one for each kind that is needed; shared by all submissions of a run. A context manager."""
+
+    def __init__(self, level: str = "process", limits: Limits | None = None) -> None:
+        self.level, self.limits = level, limits or Limits()
+        self._hosts: dict[str, Host] = {}
+
+    def get(self, kind: str) -> Host:
+        """The host of a kind, started at the first call, or before by `start_early`."""
+        if kind not in self._hosts:
+            host = _early.pop((kind, self.level), None)
+            if host is None:
+                host = Host("torch" if kind == "torch" else "numpy", self.level, self.limits)
+            host.limits = self.limits
+            self._hosts[kind] = host
+        return self._hosts[kind]
+
+    def close(self) -> None:
+        """End every process; safe to call twice."""
+        for host in self._hosts.values():
+            host.close()
+        self._hosts.clear()
+
+    def __enter__(self) -> Hosts:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def start_early(path: Path, level: str = "process") -> None:
+    """Let the parent that a submission will need import its libraries while the grader imports its own.
+
+    A guess from the text of the files; a wrong one costs time only. Whoever asks `Hosts` first gets it.
+    """
+    if sys.platform != "linux" or _early:
+        return  # elsewhere, a process gets its limits when it starts, and they are not known yet
+    with suppress(OSError):
+        files = sorted(path.glob("*.py"))[:50] if path.is_dir() else [path]
+        torch = any(file.stat().st_size < 1_000_000 and TORCH.search(file.read_bytes()) for file in files)
+        _early["torch" if torch else "numpy", level] = Host("torch" if torch else "numpy", level)
+
+
+@atexit.register
+def _close_unused() -> None:
+    while _early:
+        _early.popitem()[1].close()
