@@ -13,7 +13,10 @@ MISTAKES = (
     ("math.sqrt(d_k)", "math.sqrt(d_k * d_k)"),
     ("np.tril(np.ones((T, T), dtype=bool))", "np.tril(np.ones((T, T), dtype=bool), 1)"),
     ("    hidden = H @ W_1 + b_1", "    hidden = W_1 @ H + b_1"),
-    ("    top = Z.max(axis=-1, keepdims=True)", "    print('[red]</pre><b>Z</b>', Z.shape)\n    top = 0"),
+    (
+        "    top = Z.max(axis=-1, keepdims=True)",
+        "    print('[red]</pre><b>Z</b>', Z.shape)\n    top = Z.max(axis=-1, keepdims=True) - 1",
+    ),
     ('        "residual_of_1_3": np.array([0.0, 4.0]),', '        "residual_of_1_3": np.array([4.0, 0.0]),'),
 )
 

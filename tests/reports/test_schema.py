@@ -21,6 +21,7 @@ MORE = {
     "crashing": SOURCES["right"].replace("def loss(Z, targets):", "def loss(Z, targets):\n    import os; os._exit(3)"),
     "nan": SOURCES["right"].replace("    return e / np", "    return np.nan * e / np"),
     "infinite": SOURCES["right"].replace("    return softmax(masked)", "    return np.where(S > 0, np.inf, S)"),
+    "huge": SOURCES["right"].replace("    return softmax(masked)", "    return S * 1e308 * 10 ** (S.sum() > 0)"),
     "strings": SOURCES["right"].replace("    return gain * normalized + shift", "    return 'x'"),
 }
 
