@@ -35,6 +35,8 @@ def install(package: Path, target: Path) -> None:
 def package(folder: Path, *changes: tuple[str, str]) -> Path:
     """The documented package, with changes to its files."""
     for name, text in documented().items():
+        if not name.startswith("my-checks/"):
+            continue
         for old, new in changes:
             text = text.replace(old, new)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -68,7 +70,7 @@ def installed(tmp_path_factory) -> Path:
 
 
 def test_the_three_steps_are_documented():
-    assert list(documented()) == ["my-checks/my_checks.py", "my-checks/pyproject.toml"]
+    assert list(documented())[:2] == ["my-checks/my_checks.py", "my-checks/pyproject.toml"]
 
 
 def test_a_right_submission_passes_the_new_check(installed, tmp_path):
@@ -153,9 +155,33 @@ def test_a_check_file_that_fails_is_an_error_that_names_it(tmp_path, plugin, say
 def test_an_assignment_of_another_package_is_found(tmp_path):
     own_spec(tmp_path / "site", documented()["my-checks/my_checks.py"])
     (tmp_path / "site" / "ours.py").write_text("import pathlib\nspec = pathlib.Path(__file__).with_name('our.toml')\n")
-    info = tmp_path / "site" / "ours-1.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ours\nVersion: 1\n")
-    (info / "entry_points.txt").write_text("[grader.assignments]\nour-decoder = ours:spec\n")
+    entry_points(tmp_path / "site", "[grader.assignments]\nour-decoder = ours:spec\n")
     done = grade(tmp_path, RIGHT, tmp_path / "site", "our-decoder")
     assert json.loads(done.stdout)["assignment"]["id"] == "our-decoder", done.stderr
+
+
+def entry_points(site: Path, text: str) -> None:
+    """What an installed package leaves."""
+    info = site / "ours-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: ours\nVersion: 1\n", "utf-8")
+    (info / "entry_points.txt").write_text(text, "utf-8")
+
+
+def test_a_misconception_of_another_package_is_named(tmp_path):
+    entry_points(tmp_path / "site", "[grader.misconceptions]\nmine = my_mistake\n")
+    (tmp_path / "site" / "my_mistake.py").write_text(documented()["more/my_mistake.py"], "utf-8")
+    halved = patched(("    z = exp(x - x.max(-1)[..., None])", "    z = exp((x - x.max(-1)[..., None]) / 2)"))
+    done = grade(tmp_path, halved, tmp_path / "site")
+    assert done.returncode == 0, done.stderr
+    assert {"softmax-halved"} == {named["id"] for named in json.loads(done.stdout)["misconceptions"]}
+
+
+def test_a_report_of_another_package_is_written(tmp_path):
+    entry_points(tmp_path / "site", "[grader.reports]\nmine = my_report\n")
+    (tmp_path / "site" / "my_report.py").write_text(documented()["more/my_report.py"], "utf-8")
+    (tmp_path / "alice.py").write_text(RIGHT, "utf-8")
+    command = ["-m", "grader", "grade", "alice.py", "-a", "hand-decoder", "--out", "out", "--format", "points"]
+    environment = clean_environment(PYTHONPATH=str(tmp_path / "site"))
+    subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment, check=True, timeout=120)
+    assert (tmp_path / "out" / "alice" / "points.txt").read_text("utf-8") == "100\n"
