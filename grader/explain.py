@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 
+from grader.apart import smallest
 from grader.checks import Check
 from grader.engine import plan
-from grader.misconceptions import all_misconceptions
+from grader.misconceptions import Misconception, all_misconceptions
+from grader.part import small
 from grader.spec import PartSpec, Spec
 
 Source = Callable[[Spec], Iterator[tuple[tuple[str, ...], Callable[[], str]]]]
@@ -84,7 +86,20 @@ def misconceptions(spec: Spec) -> Iterator[tuple[tuple[str, ...], Callable[[], s
                 f"  why       {mistake.why}",
                 f"  cure      {mistake.cure}",
             ]
-            yield (mistake.id,), partial("\n".join, lines)
+            yield (mistake.id,), partial(_with_numbers, spec, mistake, lines)
+
+
+def _with_numbers(spec: Spec, mistake: Misconception, lines: list[str]) -> str:
+    """A misconception with the smallest input that tells it apart, and both numbers there."""
+    part = next(part for part in spec.parts if part.name in mistake.parts)
+    if not (found := smallest(mistake, part.name, spec.book)):
+        return "\n".join(lines)
+    lines = [*lines, f"  apart at  {found.case.label}"]
+    for name, value in zip(part.arguments, found.case.args, strict=False):
+        if (shown := small(value, entries=16)) is not None:
+            lines.append(f"    {name} = {shown}")
+    wrong = found.wrong if isinstance(found.wrong, str) else small(found.wrong)
+    return "\n".join([*lines, f"    right  {small(found.right)}", f"    wrong  {wrong}"])
 
 
 SOURCES: tuple[Source, ...] = (parts, checks, criteria, misconceptions)
