@@ -36,6 +36,9 @@ def _causal_weights(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
         "allowed scores far below the masked ones",
         (np.array([[-2e4, 0.0, 0.0], [-2e4, -2e4 + 1, 0.0], [-2e4, -2e4, -2e4]]),),
     )
+    for low in (-300.0, -3000.0):
+        rows = np.tril(low + np.arange(9.0).reshape(3, 3))
+        yield f"allowed scores around {low:g}, masked ones of 0", (rows,)
     yield "constant rows", (np.full((4, 4), 3.0),)
 
 

@@ -60,6 +60,17 @@ class Choice:
     cure: str
 
 
+@dataclass(frozen=True)
+class Cut:
+    """A place at which a gradient is cut off: `frozen(now, base, the)` takes what is cut off from `base`.
+
+    now, base   the part's arguments as they are moved, and as they stood when the gradient was taken
+    """
+
+    id: str
+    frozen: Function
+
+
 class Family:
     """A part's formula with places at which one can go wrong; the function takes one keyword for each place.
 
@@ -97,6 +108,7 @@ class Family:
 
 registry: Registry[Misconception] = Registry("misconception")
 families: dict[str, list[Family]] = {}
+cuts: dict[str, list[Cut]] = {}
 
 
 def misconception(
@@ -109,7 +121,8 @@ def misconception(
 
     def register(wrong: Function) -> Function:
         parts = (part,) if isinstance(part, str) else tuple(part)
-        file = sys.modules[wrong.__module__].__file__ or wrong.__module__
+        module = getattr(wrong, "func", wrong).__module__  # a partial is of functools
+        file = sys.modules[module].__file__ or module
         _register(Misconception(key, parts, title, formula, why, cure, wrong, file))
         return wrong
 
@@ -119,6 +132,18 @@ def misconception(
 def pattern(key: str, *, part: Sequence[str], title: str, formula: str, why: str, cure: str, file: str) -> None:
     """Register a mistake that a check knows by its pattern (a gradient, a dependence), without a wrong function."""
     _register(Misconception(key, tuple(part), title, formula, why, cure, None, file))
+
+
+def cut(key: str, *, part: str, title: str, formula: str, why: str, cure: str) -> Callable[[Function], Function]:
+    """Register a place at which a gradient is cut off; the function takes (now, base, the)."""
+
+    def register(frozen: Function) -> Function:
+        file = sys.modules[frozen.__module__].__file__ or frozen.__module__
+        pattern(key, part=(part,), title=title, formula=formula, why=why, cure=cure, file=file)
+        cuts.setdefault(part, []).append(Cut(key, frozen))
+        return frozen
+
+    return register
 
 
 def _register(new: Misconception) -> Misconception:
@@ -143,6 +168,12 @@ def singles(part: str) -> Iterator[Candidate]:
     for known in all_misconceptions():
         if part in known.parts and known.wrong is not None:
             yield Candidate((known,), known.wrong)
+
+
+def cuts_of(part: str) -> Iterator[Cut]:
+    """The known places at which a part's gradient is cut off."""
+    all_misconceptions()
+    yield from cuts.get(part, ())
 
 
 def pairs(part: str) -> Iterator[Candidate]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from grader.misconceptions import Choice, Family, misconception
 from reference import BOOK, Parts
 from reference.book import real
@@ -19,6 +21,8 @@ def block_with(
     ends: str = "U",
     order: str = "attention first",
     eps: str = "block",
+    signs: str = "plus",
+    repeats: str = "once",
     the: Parts = BOOK,
 ) -> Any:
     """U = keeps + MHA(attends), H' = ends + FF(feeds), with a choice at each of the four places."""
@@ -43,10 +47,6 @@ def block_with(
     if order == "feed-forward first, norms in order":
         U = H + FF(LN_1(H))
         return U + MHA(LN_2(U))
-    if order == "parallel":
-        return H + MHA(LN_1(H)) + FF(LN_2(H))
-    if order == "parallel, one norm":
-        return H + MHA(LN_1(H)) + FF(LN_1(H))
     if order == "attention only":
         return H + MHA(LN_1(H))
     if order == "feed-forward only":
@@ -58,14 +58,19 @@ def block_with(
         "LN_1(LN_1(H))": lambda x: LN_1(LN_1(x)),
     }
     first: dict[str, Any] = {"H": lambda: H, "0": lambda: 0.0, "LN_1(H)": lambda: LN_1(H), "2 H": lambda: 2 * H}
-    U = first[keeps]() + MHA(into[attends](H))
+    attention = MHA(into[attends](H)) * (-1 if signs == "attention subtracted" else 1)
+    U = first[keeps]() + attention
+    if repeats == "attention":
+        U = U + MHA(LN_1(U))
+    if signs == "scaled":
+        U = U / np.sqrt(2)
     fed: dict[str, Any] = {
         "LN_2(U)": lambda: LN_2(U),
         "U": lambda: U,
         "LN_1(U)": lambda: LN_1(U),
         "LN_2(H)": lambda: LN_2(H),
         "LN_1(H)": lambda: LN_1(H),
-        "LN_2(MHA)": lambda: LN_2(U - first[keeps]()),
+        "LN_2(MHA)": lambda: LN_2(attention),
         "LN_2(LN_2(U))": lambda: LN_2(LN_2(U)),
     }
     last: dict[str, Any] = {
@@ -75,9 +80,12 @@ def block_with(
         "H": lambda: H,
         "U + H": lambda: U + H,
         "2 U": lambda: 2 * U,
-        "MHA": lambda: U - first[keeps](),
+        "MHA": lambda: attention,
     }
-    return last[ends]() + FF(fed[feeds]())
+    H_prime = last[ends]() + FF(fed[feeds]()) * (-1 if signs == "feed-forward subtracted" else 1)
+    if repeats == "feed-forward":
+        H_prime = H_prime + FF(LN_2(H_prime))
+    return H_prime / np.sqrt(2) if signs == "scaled" else H_prime
 
 
 PRE = "U = H + MHA(LN_1(H)), H' = U + FF(LN_2(U))."
@@ -142,16 +150,16 @@ BLOCK = Family(
                 "A line is copied; at their start values both norms are equal.",
             ),
             "LN_2(H)": _wiring(
-                "feed-forward-reads-input",
+                "parallel-sublayers",
                 "the feed-forward reads H, not U",
-                "H' = U + FF(LN_2(H))",
-                "The wrong variable is passed.",
+                "H' = U + FF(LN_2(H)) = H + MHA(LN_1(H)) + FF(LN_2(H))",
+                "The wrong variable is passed; some models run the sublayers side by side.",
             ),
             "LN_1(H)": _wiring(
-                "feed-forward-reads-norm-1",
+                "parallel-sublayers-one-norm",
                 "the feed-forward reads what attention read",
-                "H' = U + FF(LN_1(H))",
-                "The normalized input is used again.",
+                "H' = U + FF(LN_1(H)) = H + MHA(LN_1(H)) + FF(LN_1(H))",
+                "The normalized input is used again; some models run the sublayers side by side.",
             ),
             "LN_2(MHA)": _wiring(
                 "feed-forward-reads-attention",
@@ -217,18 +225,6 @@ BLOCK = Family(
                 "U = H + FF(LN_1(H)), H' = U + MHA(LN_2(U))",
                 "The order is mixed up.",
             ),
-            "parallel": _wiring(
-                "parallel-sublayers",
-                "both sublayers read the input",
-                "H' = H + MHA(LN_1(H)) + FF(LN_2(H))",
-                "Some models run them side by side.",
-            ),
-            "parallel, one norm": _wiring(
-                "parallel-sublayers-one-norm",
-                "both sublayers read the same normalized input",
-                "H' = H + MHA(LN_1(H)) + FF(LN_1(H))",
-                "Some models run them side by side.",
-            ),
             "attention only": _wiring(
                 "no-feed-forward",
                 "the feed-forward is missing",
@@ -237,6 +233,40 @@ BLOCK = Family(
             ),
             "feed-forward only": _wiring(
                 "no-attention", "attention is missing", "H' = H + FF(LN_2(H))", "The first half is forgotten."
+            ),
+        },
+        "signs": {
+            "attention subtracted": _wiring(
+                "attention-subtracted",
+                "attention's output is subtracted",
+                "U = H - MHA(LN_1(H))",
+                "- is written for +.",
+            ),
+            "feed-forward subtracted": _wiring(
+                "feed-forward-subtracted",
+                "the feed-forward's output is subtracted",
+                "H' = U - FF(LN_2(U))",
+                "- is written for +.",
+            ),
+            "scaled": _wiring(
+                "residuals-divided-by-root-2",
+                "each sum is divided by √2",
+                "U = (H + MHA(LN_1(H))) / √2, H' = (U + FF(LN_2(U))) / √2",
+                "It keeps the spread of a sum of two; some models do so.",
+            ),
+        },
+        "repeats": {
+            "attention": _wiring(
+                "attention-twice",
+                "the attention sublayer runs twice",
+                "U = H + MHA(LN_1(H)), U' = U + MHA(LN_1(U)), H' = U' + FF(LN_2(U'))",
+                "A line is repeated.",
+            ),
+            "feed-forward": _wiring(
+                "feed-forward-twice",
+                "the feed-forward sublayer runs twice",
+                "U' = U + FF(LN_2(U)), H' = U' + FF(LN_2(U'))",
+                "A line is repeated.",
             ),
         },
         "eps": {

@@ -28,13 +28,21 @@ def decoder_with(
     tokens = np.asarray(tokens)
     T, E = len(tokens), real(params["embedding"])
     d = E.shape[1]
-    H = {"E": lambda: E[tokens], "times √d": lambda: E[tokens] * np.sqrt(d), "over √d": lambda: E[tokens] / np.sqrt(d)}[
-        embed
-    ]()
+    embedded: dict[str, Any] = {
+        "E": lambda: E[tokens],
+        "times √d": lambda: E[tokens] * np.sqrt(d),
+        "over √d": lambda: E[tokens] / np.sqrt(d),
+        "one less": lambda: E[tokens - 1],
+        "one more": lambda: E[(tokens + 1) % len(E)],
+        "reversed": lambda: E[tokens[::-1]],
+        "sorted": lambda: E[np.sort(tokens)],
+        "by position": lambda: E[np.arange(T) % len(E)],
+    }
+    H = embedded[embed]()
     P = params.get("positions")
     if P is not None:
         P = real(P)
-        H = {
+        placed: dict[str, Any] = {
             "added": lambda: H + P[:T],
             "missing": lambda: H,
             "from 1": lambda: H + P[1 : T + 1],
@@ -46,7 +54,10 @@ def decoder_with(
             "subtracted": lambda: H - P[:T],
             "in each block": lambda: H + P[:T],
             "scaled": lambda: (H + P[:T]) * np.sqrt(d),
-        }[positions]()
+            "after the blocks": lambda: H,
+            "alone": lambda: P[:T],
+        }
+        H = placed[positions]()
     blocks = list(params["blocks"])
     used = {
         "all": blocks,
@@ -59,19 +70,32 @@ def decoder_with(
         "last shared": [blocks[-1]] * len(blocks) if blocks else [],
         "twice": blocks * 2,
         "none": [],
+        "side by side": blocks,
     }[layers]
-    for index, block in enumerate(used):
-        if positions == "in each block" and index and P is not None:
-            H = H + P[:T]
-        H = the.decoder_block(H, block)
-    small = params["eps"] if eps == "params" else float(eps)
+    small = params["eps"] if eps == "params" else blocks[-1]["eps"] if eps == "block" else float(eps)
 
     def LN(x: Any, which: Any) -> Any:
         return the.layer_norm(x, which["gain"], which["shift"], small)
 
+    if norm == "before the blocks":
+        H = LN(H, params["norm_f"])
+    start, total = H, H
+    for index, block in enumerate(used):
+        if positions == "in each block" and index and P is not None:
+            H = H + P[:T]
+        H = the.decoder_block(start if layers == "side by side" else H, block)
+        total = total + H - start
+        if norm == "in every block":
+            H = LN(H, params["norm_f"])
+    if layers == "side by side":
+        H = total
+    if positions == "after the blocks" and P is not None:
+        H = H + P[:T]
     H = {
         "final": lambda: LN(H, params["norm_f"]),
         "missing": lambda: H,
+        "before the blocks": lambda: H,
+        "in every block": lambda: H,
         "norm_2 of the last block": lambda: LN(H, blocks[-1]["norm_2"]),
         "norm_1 of the first block": lambda: LN(H, blocks[0]["norm_1"]),
         "twice": lambda: LN(LN(H, params["norm_f"]), params["norm_f"]),
@@ -84,6 +108,7 @@ def decoder_with(
         "tied": lambda: H @ E.T + b,
         "tied, no bias": lambda: H @ E.T,
         "minus bias": lambda: H @ W - b,
+        "ReLU": lambda: np.maximum(H, 0) @ W + b,
         "none": lambda: H,
     }[readout]()
     return {
@@ -117,6 +142,31 @@ DECODER = Family(
                 "embeddings multiplied by √d",
                 "H⁰ = √d · E[tokens]",
                 "The original transformer does so.",
+            ),
+            "one less": _c(
+                "embedding-shifted-down",
+                "token ids are counted from 1",
+                "H⁰ = E[tokens - 1]",
+                "Ids are taken to start at 1; here they start at 0.",
+            ),
+            "one more": _c(
+                "embedding-shifted-up",
+                "the row of the next id is taken",
+                "H⁰ = E[tokens + 1]",
+                "Row 0 is taken to be kept for padding.",
+            ),
+            "reversed": _c(
+                "tokens-reversed",
+                "the tokens are read backwards",
+                "H⁰[t] = E[tokens[T-1-t]]",
+                "The order is turned.",
+            ),
+            "sorted": _c("tokens-sorted", "the tokens are sorted", "H⁰ = E[sorted tokens]", "np.unique sorts."),
+            "by position": _c(
+                "embedding-by-position",
+                "the tokens do not count",
+                "H⁰ = E[0..T-1]",
+                "The loop's index is used in place of the token.",
             ),
             "over √d": _c(
                 "embedding-over-root-width",
@@ -174,6 +224,18 @@ DECODER = Family(
                 "H^l + P[:T]",
                 "The line stands inside the loop.",
             ),
+            "after the blocks": _c(
+                "positions-after-blocks",
+                "positions are added after the blocks",
+                "H^L + P[:T]",
+                "The line stands behind the loop; attention never sees an order.",
+            ),
+            "alone": _c(
+                "positions-replace-embedding",
+                "positions replace the embeddings",
+                "H⁰ = P[:T]",
+                "= is written for +=.",
+            ),
             "scaled": _c(
                 "positions-scaled",
                 "embeddings and positions multiplied by √d",
@@ -212,6 +274,12 @@ DECODER = Family(
             "last shared": _c(
                 "layers-share-last", "every layer uses the last block", "block L, L times", "A name outlives the loop."
             ),
+            "side by side": _c(
+                "layers-side-by-side",
+                "every block reads H⁰, their changes are summed",
+                "H⁰ + Σ_l (block_l(H⁰) - H⁰)",
+                "The stream is not passed on from block to block.",
+            ),
             "twice": _c("layers-twice", "the blocks run twice", "2 L layers", "The loop is nested."),
             "none": _c("layers-none", "no block runs", "H⁰ is read out", "The loop's result is not kept."),
         },
@@ -221,6 +289,18 @@ DECODER = Family(
                 "the final norm is missing",
                 "Z = H^L W_out + b_out",
                 "Post-norm models need none.",
+            ),
+            "before the blocks": _c(
+                "final-norm-before-blocks",
+                "the final norm comes before the blocks",
+                "H⁰ = LN_f(E[tokens] + P[:T]), Z = H^L W_out + b_out",
+                "Some models normalize the embeddings.",
+            ),
+            "in every block": _c(
+                "final-norm-in-every-block",
+                "the final norm is applied after every block",
+                "H^l = LN_f(block_l(H^(l-1)))",
+                "The line is indented too far: it stands inside the loop.",
             ),
             "norm_2 of the last block": _c(
                 "final-norm-from-block",
@@ -261,6 +341,12 @@ DECODER = Family(
                 "Z = LN_f(H^L) Eᵀ",
                 "Many models tie the two; here W_out is given.",
             ),
+            "ReLU": _c(
+                "readout-relu",
+                "a ReLU before the readout",
+                "Z = ReLU(LN_f(H^L)) W_out + b_out",
+                "Classifiers often have one there.",
+            ),
             "minus bias": _c(
                 "readout-bias-subtracted", "b_out is subtracted", "Z = LN_f(H^L) W_out - b_out", "- is written for +."
             ),
@@ -285,18 +371,32 @@ DECODER = Family(
                 "decoder-last-row-only", "only the last position is returned", "Z[-1:]", "Generating needs no more."
             ),
             "shifted": _c("decoder-drops-last", "the last position is dropped", "Z[:-1]", "Training needs no more."),
+            "tokens": _c(
+                "decoder-returns-tokens",
+                "token ids in place of logits",
+                "argmax Z",
+                "The next token is what one wants in the end.",
+            ),
             "hidden": _c(
                 "decoder-returns-hidden", "the readout is missing", "LN_f(H^L)", "The last line is forgotten."
             ),
         },
         "eps": {
+            "block": _c(
+                "final-norm-eps-from-block",
+                "the final norm uses the last block's eps",
+                "√(variance + blocks[-1]['eps'])",
+                "The loop's variable is used on.",
+            ),
+        }
+        | {
             value: _c(
                 f"final-norm-eps-{value}",
                 f"the final norm uses eps = {value}",
                 f"√(variance + {value}), whatever params['eps'] is",
                 "A default from a library is written down.",
             )
-            for value in ("1e-5", "1e-6", "1e-8", "1e-12", "0")
+            for value in ("1e-5", "1e-6", "1e-8", "0")
         },
     },
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from grader.misconceptions import Choice, Family, misconception
+from reference import BOOK
 from reference.book import real
 
 
@@ -35,6 +36,12 @@ ACTIVATIONS: dict[str, Any] = {
     "squared": lambda x: np.maximum(x, 0) ** 2,
     "relu6": lambda x: np.clip(x, 0, 6),
     "unit": lambda x: np.clip(x, 0, 1),
+    "softmax": BOOK.softmax,
+    "elu": lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))),
+    "softplus": lambda x: np.logaddexp(0, x),
+    "quick-gelu": lambda x: x * _sigmoid(1.702 * x),
+    "hard-swish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "square": np.square,
 }
 
 
@@ -99,6 +106,12 @@ NETWORK = Family(
             "step": _activation("step", "the step x > 0", "The mask is used, not the values that it keeps."),
             "negative": _activation("negative", "min(0, x)", "minimum is written for maximum."),
             "squared": _activation("squared", "ReLU²", "Some models square it."),
+            "softmax": _activation("softmax", "softmax", "Attention has one; here every unit stands for itself."),
+            "elu": _activation("elu", "ELU", "Its values below 0 are not 0."),
+            "softplus": _activation("softplus", "softplus", "It is a smooth ReLU, ln(1 + exp x)."),
+            "quick-gelu": _activation("quick-gelu", "x · sigmoid(1.702 x)", "It is a quick form of GELU."),
+            "hard-swish": _activation("hard-swish", "hard swish", "Small models use it."),
+            "square": _activation("square", "x²", "It bends as well."),
             "relu6": _activation("relu6", "ReLU6", "Values are cut off above 6 too."),
             "unit": _activation("unit", "clip(x, 0, 1)", "Values are cut off above 1 too."),
         },
@@ -167,3 +180,16 @@ NETWORK = Family(
 )
 def residual_inside(H: Any, W_1: Any, b_1: Any, W_2: Any, b_2: Any) -> Any:
     return real(H) + network(H, W_1, b_1, W_2, b_2)
+
+
+@misconception(
+    "feed-forward-centres-positions",
+    part="feed_forward",
+    title="the mean over the positions is subtracted",
+    formula="ReLU((H - mean over t of H) W_1 + b_1) W_2 + b_2: positions mix, the future leaks",
+    why="Batch norm centres that way.",
+    cure=FORMULA,
+)
+def centres_positions(H: Any, W_1: Any, b_1: Any, W_2: Any, b_2: Any) -> Any:
+    H = real(H)
+    return network(H - H.mean(axis=0), W_1, b_1, W_2, b_2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,10 @@ def loss_with(
             logs = Z - top - np.log(np.exp(Z - top).sum(axis=-1, keepdims=True))
         elif form == "log of softmax":
             logs = np.log(the.next_token_probabilities(Z))
-        elif form == "eps":
-            logs = np.log(the.next_token_probabilities(Z) + 1e-9)
-        elif form == "eps-12":
-            logs = np.log(the.next_token_probabilities(Z) + 1e-12)
+        elif form.startswith("plus "):
+            logs = np.log(the.next_token_probabilities(Z) + float(form[5:]))
+        elif form.startswith("floor "):
+            logs = np.log(np.maximum(the.next_token_probabilities(Z), float(form[6:])))
         elif form == "plain exp":
             logs = Z - np.log(np.exp(Z).sum(axis=-1, keepdims=True))
         elif form == "no log":
@@ -69,6 +70,8 @@ def loss_with(
             "entries": lambda: picked.sum() / (T * v),
             "vocabulary": lambda: picked.sum() / v,
             "median": lambda: np.median(picked),
+            "maximum": lambda: picked.min(),
+            "every target": lambda: logs[:, targets].mean() / {"e": 1.0, "2": np.log(2), "10": np.log(10)}[base],
             "none": lambda: picked,
         }[mean]()
     return total if sign == "plus" else -total
@@ -79,6 +82,9 @@ CURE = "-mean over t of (Z[t, targets[t]] - log Σ exp Z[t]), with the natural l
 
 def _c(key: str, title: str, formula: str, why: str) -> Choice:
     return Choice(key, title, formula, why, CURE)
+
+
+FAINT = ("1e-12", "1e-15", "1e-20", "1e-30")  # as summands: too small to show beside a probability
 
 
 LOSS = Family(
@@ -165,6 +171,15 @@ LOSS = Family(
                 "len of a row is taken for T.",
             ),
             "median": _c("loss-median", "the median over positions", "-median ln p", "Another average is used."),
+            "maximum": _c(
+                "loss-of-worst-position", "only the worst position counts", "max over t of -ln p[t]", "max for mean."
+            ),
+            "every target": _c(
+                "loss-every-target-everywhere",
+                "every target is charged at every position",
+                "mean over t and r of -ln p[t, targets[r]]",
+                "Z[:, targets] is T × T; the rows have to be counted along: Z[np.arange(T), targets].",
+            ),
             "none": _c("loss-per-position", "one loss for each position", "-ln p[t]", "The mean is forgotten."),
         },
         "sign": {
@@ -177,18 +192,25 @@ LOSS = Family(
                 "-ln(softmax(Z)): -ln 0 = inf for confident wrong logits",
                 "It is right on paper.",
             ),
-            "eps": _c(
-                "loss-log-plus-eps",
-                "a small number is added inside the logarithm",
-                "-ln(p + 1e-9)",
-                "It keeps ln 0 away.",
-            ),
-            "eps-12": _c(
-                "loss-log-plus-tiny",
-                "a tiny number is added inside the logarithm",
-                "-ln(p + 1e-12)",
-                "It keeps ln 0 away.",
-            ),
+            **{
+                f"plus {tiny}": _c(
+                    f"loss-log-plus-{tiny}",
+                    "a small number is added inside the logarithm",
+                    f"-ln(p + {tiny})",
+                    "It keeps ln 0 away.",
+                )
+                for tiny in ("1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10")
+            },
+            **{
+                f"floor {tiny}": _c(
+                    f"loss-probability-floor-{tiny}",
+                    "probabilities are kept above a small number",
+                    f"-ln max(p, {tiny}): never above {-math.log(float(tiny)):.1f}"
+                    + (f"; -ln(p + {tiny}) cannot be told from it" if tiny in FAINT else ""),
+                    "It keeps ln 0 away.",
+                )
+                for tiny in ("1e-5", "1e-6", "1e-7", "1e-8", "1e-9", "1e-10", *FAINT)
+            },
             "plain exp": _c(
                 "loss-no-maximum",
                 "exp without subtracting the maximum",
@@ -216,6 +238,20 @@ LOSS = Family(
 def perplexity(Z: Any, targets: Any, *, the: Parts = BOOK) -> Any:
     with np.errstate(over="ignore"):
         return np.exp(loss_with(Z, targets, the=the))
+
+
+@misconception(
+    "loss-of-mean-probability",
+    part="loss",
+    title="the logarithm of the mean probability",
+    formula="-ln(mean over t of p[t, targets[t]])",
+    why="The mean is taken one step too early.",
+    cure=CURE,
+)
+def of_mean_probability(Z: Any, targets: Any, *, the: Parts = BOOK) -> Any:
+    P = the.next_token_probabilities(Z)
+    with np.errstate(divide="ignore"):
+        return -np.log(P[np.arange(len(P)), np.asarray(targets)].mean())
 
 
 @misconception(

@@ -54,6 +54,16 @@ def weights(S: Any, *, allowed: str = "past", fill: str = "-inf", rows: str = "s
         if rows == "global-maximum":
             E = np.exp(masked - S.max())
             return E / E.sum(axis=-1, keepdims=True)
+        if rows == "softmax-first":
+            return BOOK.softmax(np.where(masks[allowed], BOOK.softmax(S), value))
+        if rows == "length":
+            return BOOK.softmax(masked / np.sqrt(T))
+        if rows == "one-hot":
+            return np.eye(T)[masked.argmax(axis=-1)]
+        if rows == "ratio":
+            return np.where(masks[allowed], S, 0.0) / np.where(masks[allowed], S, 0.0).sum(axis=-1, keepdims=True)
+        if rows == "nan-is-0":
+            return np.nan_to_num(BOOK.softmax(masked))
         if rows == "exp":
             return np.exp(masked - masked.max(axis=-1, keepdims=True))
     raise ValueError(rows)
@@ -171,6 +181,30 @@ MASKS = Family(
                 "all of A sums to 1",
                 "np.sum without an axis.",
             ),
+            "softmax-first": _mask(
+                "weights-softmax-before-mask",
+                "softmax, then the mask, then softmax again",
+                "softmax(mask(softmax(S)))",
+                "The weights are masked as scores are, and normalized again.",
+            ),
+            "length": _mask(
+                "weights-scaled-by-length",
+                "the scores are scaled once more, by √T",
+                "A = causal softmax of S / √T",
+                "The scale belongs to the scores and is done; T is taken for d_k.",
+            ),
+            "one-hot": _mask(
+                "weights-one-hot",
+                "all weight on the largest score",
+                "A[t, s] = 1 at the largest S[t, s] with s ≤ t, else 0",
+                "argmax is taken for softmax.",
+            ),
+            "ratio": _mask(
+                "weights-plain-ratio",
+                "a ratio of the scores without exp",
+                "A[t, s] = S[t, s] / Σ_{r ≤ t} S[t, r]",
+                "Normalizing is taken for dividing by the sum alone.",
+            ),
             "no-maximum": _mask(
                 "weights-no-maximum",
                 "exp without subtracting the maximum",
@@ -210,7 +244,7 @@ def after_softmax(S: Any) -> Any:
     "mask-after-softmax-renormalized",
     part=PART,
     title="masked after the softmax, then renormalized",
-    formula="softmax(S) · M / Σ: the same numbers, until a masked score is so large that all allowed weights round to 0",
+    formula="softmax(S) · M / Σ: the same numbers, until a masked score is so large that allowed weights round to 0",
     why="It is right on paper.",
     cure=CURE,
 )
@@ -242,6 +276,42 @@ def strict_finite(S: Any) -> Any:
 )
 def inverted_finite(S: Any) -> Any:
     return weights(S, allowed="future", fill="-1e9")
+
+
+@misconception(
+    "mask-strict-zero",
+    part=PART,
+    title="a position does not consult itself",
+    formula="s < t in place of s ≤ t; the first row is left at 0",
+    why="The slice ends at t, where t + 1 is meant.",
+    cure=CURE,
+)
+def strict_zero(S: Any) -> Any:
+    return weights(S, allowed="strict-past", rows="nan-is-0")
+
+
+@misconception(
+    "mask-inverted-zero",
+    part=PART,
+    title="the mask is the wrong way round",
+    formula="position t consults s > t only; the last row is left at 0",
+    why="True = masked in torch.nn.MultiheadAttention, True = may be consulted here.",
+    cure=CURE,
+)
+def inverted_zero(S: Any) -> Any:
+    return weights(S, allowed="future", rows="nan-is-0")
+
+
+@misconception(
+    "mask-added-to-the-future",
+    part=PART,
+    title="a mask of 0 and 1 is added to the future",
+    formula="softmax(S + M) with M = 1 for s > t",
+    why="An additive mask holds 0 and -inf, not 0 and 1.",
+    cure=CURE,
+)
+def added_to_future(S: Any) -> Any:
+    return BOOK.softmax(real(S) + 1 - np.tri(len(real(S))))
 
 
 @misconception(
@@ -280,7 +350,7 @@ def transposed(S: Any) -> Any:
     return BOOK.causal_attention_weights(S).T
 
 
-for _fill in ("1e9", "1e-9"):
+for _fill in ("1e9", "1"):
     misconception(
         f"mask-fill-plus-{_fill}",
         part=PART,

@@ -14,7 +14,14 @@ def scores(Q: Any, K: Any, *, scale: str = "root", product: str = "QK") -> Any:
     """Q Kᵀ times a scale, with a choice at each."""
     Q, K = real(Q), real(K)
     d_k = Q.shape[-1]
-    left, right = {"QK": (Q, K), "KQ": (K, Q), "QQ": (Q, Q), "KK": (K, K), "unit": (_unit(Q), _unit(K))}[product]
+    left, right = {
+        "QK": (Q, K),
+        "KQ": (K, Q),
+        "QQ": (Q, Q),
+        "KK": (K, K),
+        "unit": (_unit(Q), _unit(K)),
+        "distance": (Q, K),
+    }[product]
     factor = {
         "root": d_k**-0.5,
         "none": 1.0,
@@ -28,7 +35,11 @@ def scores(Q: Any, K: Any, *, scale: str = "root", product: str = "QK") -> Any:
         "square": d_k**-2.0,
         "half": 2.0 / d_k,
         "negative": -(d_k**-0.5),
+        "eight": 1.0 / 8,
+        "length": float(K.shape[0]) ** -1,
     }[scale]
+    if product == "distance":
+        return -((Q[:, None] - K[None]) ** 2).sum(axis=-1) * factor
     return left @ right.T * factor
 
 
@@ -83,6 +94,18 @@ SCORES = Family(
             "half": _scale(
                 "scale-by-half-width", "scaled by d_k/2", "S = Q Kᵀ / (d_k / 2)", "The root is taken for half."
             ),
+            "eight": _scale(
+                "scale-fixed-at-8",
+                "scaled by 8, whatever d_k is",
+                "S = Q Kᵀ / 8",
+                "The original transformer has d_k = 64, whose root is 8.",
+            ),
+            "length": _scale(
+                "scale-by-key-count-itself",
+                "divided by the number of keys",
+                "S = Q Kᵀ / T_k",
+                "A mean over the keys is meant.",
+            ),
             "negative": _scale(
                 "scores-negated", "the sign is turned", "S = -Q Kᵀ / √d_k", "A distance is meant, not a likeness."
             ),
@@ -116,6 +139,13 @@ SCORES = Family(
                 "Likeness is taken for the angle alone.",
                 "Leave the lengths of q and k in: S = Q Kᵀ / √d_k.",
             ),
+            "distance": Choice(
+                "scores-from-distance",
+                "squared distances instead of dot products",
+                "S[t, s] = -|q_t - k_s|² / √d_k",
+                "Nearness is taken for likeness.",
+                "Write Q @ K.T / √d_k.",
+            ),
         },
     },
 )
@@ -145,4 +175,4 @@ def already_weights(Q: Any, K: Any) -> Any:
 )
 def already_masked(Q: Any, K: Any) -> Any:
     S = scores(Q, K)
-    return np.where(np.tri(*S.shape, dtype=bool), S, -np.inf)
+    return np.where(np.tri(S.shape[0], S.shape[1], dtype=bool), S, -np.inf)

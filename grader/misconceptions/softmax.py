@@ -143,6 +143,104 @@ def plain_ratio(x: Any) -> Any:
 
 
 @misconception(
+    "softmax-over-maximum",
+    part=BOTH,
+    title="divided by the maximum, not reduced by it",
+    formula="exp(x_i / max x) / Σ_j exp(x_j / max x)",
+    why="/ is written for -; a ratio to the largest entry looks as stable.",
+    cure="Subtract the maximum: exp(x - max x).",
+)
+def over_maximum(x: Any) -> Any:
+    x = real(x)
+    E = _exp(_over(x, x.max(axis=-1, keepdims=True)))
+    return _over(E, E.sum(axis=-1, keepdims=True))
+
+
+@misconception(
+    "softmax-minimum-subtracted",
+    part=BOTH,
+    title="the minimum is subtracted, not the maximum",
+    formula="exp(x_i - min x) / Σ_j exp(x_j - min x): inf / inf = NaN where a row spreads by more than 709",
+    why="min is written for max; on ordinary numbers the result is the same.",
+    cure="Subtract each row's maximum.",
+)
+def minimum_subtracted(x: Any) -> Any:
+    x = real(x)
+    E = _exp(x - np.where(np.isfinite(x), x, np.inf).min(axis=-1, keepdims=True))
+    return _over(E, E.sum(axis=-1, keepdims=True))
+
+
+@misconception(
+    "softmax-divided-by-mean",
+    part=BOTH,
+    title="divided by the mean of exp, not by its sum",
+    formula="exp(x_i) / ((1/n) Σ_j exp(x_j)): rows sum to n",
+    why="mean is written for sum.",
+    cure="Divide by the row's sum.",
+)
+def divided_by_mean(x: Any) -> Any:
+    x = real(x)
+    E = _exp(x - x.max(axis=-1, keepdims=True))
+    return _over(E, E.mean(axis=-1, keepdims=True))
+
+
+@misconception(
+    "softmax-plus-one",
+    part=BOTH,
+    title="1 is added to the sum",
+    formula="exp(x_i - max x) / (1 + Σ_j exp(x_j - max x)): rows sum to less than 1",
+    why="A small number was meant to keep the division safe; the sum is never 0.",
+    cure="Divide by the sum alone: the largest entry gives it at least 1.",
+)
+def plus_one(x: Any) -> Any:
+    x = real(x)
+    E = _exp(x - x.max(axis=-1, keepdims=True))
+    return _over(E, 1.0 + E.sum(axis=-1, keepdims=True))
+
+
+@misconception(
+    "softmax-one-hot",
+    part=BOTH,
+    title="1 for the largest entry, 0 for the others",
+    formula="onehot(argmax x)",
+    why="The most likely one is meant, not how likely each is.",
+    cure="Take exp of every entry and divide by the row's sum.",
+)
+def one_hot(x: Any) -> Any:
+    x = real(x)
+    return np.eye(x.shape[-1])[x.argmax(axis=-1)]
+
+
+@misconception(
+    "softmax-absolute",
+    part=BOTH,
+    title="the signs are lost",
+    formula="exp(|x_i|) / Σ_j exp(|x_j|)",
+    why="The size of an entry is taken for its rank.",
+    cure="Leave the signs: exp(x - max x).",
+)
+def absolute(x: Any) -> Any:
+    from reference import BOOK
+
+    return BOOK.softmax(np.abs(real(x)))
+
+
+@misconception(
+    "probabilities-masked",
+    part="next_token_probabilities",
+    title="a causal mask over the vocabulary",
+    formula="softmax with Z[t, i] = -inf for i > t",
+    why="The mask of the scores is used again; columns are tokens of the vocabulary here, not positions.",
+    cure="Take the softmax of every row as it is.",
+)
+def vocabulary_masked(Z: Any) -> Any:
+    from reference import BOOK
+
+    Z = real(Z)
+    return BOOK.softmax(np.where(np.tri(Z.shape[0], Z.shape[1], dtype=bool), Z, -np.inf))
+
+
+@misconception(
     "softmax-base-2",
     part=BOTH,
     title="powers of 2 in place of exp",
