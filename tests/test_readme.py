@@ -81,7 +81,7 @@ def test_what_instructors_type_works(clone):
 
 def test_the_python_example_works(clone):
     (clone / "example.py").write_text(block("python", "api"), "utf-8")
-    out = run(f"{SCRIPTS / 'python'} example.py", clone).split()
+    out = run(".venv/bin/python example.py", clone).split()
     assert 80 < float(out[0]) < 100
     assert out[1:] == ["True", "scale-by-width"]
 
