@@ -10,7 +10,7 @@ import numpy as np
 from grader.compare import Array, Tolerance, first_gap
 from grader.part import Caller, Path
 from grader.spec import PartSpec, Spec
-from grader.worker import NoGradient
+from grader.worker import BadResult, NoGradient
 
 
 def closure(spec: Spec, part: PartSpec) -> tuple[str, ...]:
@@ -62,8 +62,11 @@ class Composed:
 
     def call(self, part: PartSpec, args: Sequence[Any]) -> Any:
         """The book's composition."""
-        with np.errstate(all="ignore"):
-            return getattr(self.book, part.name)(*args)
+        try:
+            with np.errstate(all="ignore"):
+                return getattr(self.book, part.name)(*args)
+        except (ValueError, IndexError, TypeError) as error:
+            raise BadResult(f"the parts do not fit together: {error}") from error
 
     def echo(self, part: PartSpec, args: Sequence[Any]) -> tuple[Any, Any]:
         """The same; the arguments of a copy."""
@@ -79,6 +82,13 @@ class Composed:
     def fresh(self) -> Composed:
         """Itself: the book has no memory."""
         return self
+
+    def anew(self) -> Composed:
+        """Itself."""
+        return self
+
+    def reseed(self, seed: int) -> None:
+        """Nothing: the book draws no numbers."""
 
     def dtypes(self) -> tuple[str, ...]:
         """The book computes in float64."""
@@ -109,4 +119,8 @@ def _close(left: Array, right: Array, tolerance: Tolerance) -> bool:
 
 
 def _each(results: Any) -> list[Array]:
+    if isinstance(results, dict):
+        results = tuple(results[key] for key in sorted(results))
+    if isinstance(results, dict):
+        results = tuple(results[key] for key in sorted(results))
     return [np.asarray(r, np.float64) for r in (results if isinstance(results, tuple) else (results,))]

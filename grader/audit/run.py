@@ -129,6 +129,8 @@ def _outcome(variant: Variant) -> Outcome:
         student.load()
         session = Session(_spec, student)
         touched = {p.name for p in _spec.parts if variant.part in ("", p.name, *closure(_spec, p))}
+        if variant.kind == "wrong":
+            session.assume_right(p.name for p in _spec.parts if p.name not in touched)
         verdicts = [session.verdict(item.id) for item in session.items if item.part.name in touched]
         student.close()
     except (LoadFailed, Tampered) as fault:

@@ -165,7 +165,7 @@ def variants(spec: Spec) -> Iterator[Variant]:
                 source = (
                     HELPERS.replace("CHANGE", code) + f"\nBOOK = RIGHT.replace({part.name}=changed(RIGHT.{part.name}))"
                 )
-                yield Variant(f"{part.slug}.{change}", "wrong", part.name, "", _submission(spec, source))
+                yield Variant(f"{part.slug}.any-{change}", "wrong", part.name, "", _submission(spec, source))
     yield from _inlined(spec)
     names = {part.name for part in spec.parts}
     for known in all_misconceptions():

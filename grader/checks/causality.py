@@ -49,7 +49,7 @@ def picture(D: Array) -> dict[str, object]:
 @check(
     parts=["@causal"],
     says="Replacing every token after position t leaves the results at positions 0..t as they were.",
-    cases=some(SMALLEST, HANDOUT, MIDDLE),
+    cases=some(HANDOUT, MIDDLE, SMALLEST),  # four positions first: their picture shows which mask it is
     carried=False,
 )
 def future_does_not_matter(part: Part, case: Case) -> Violation | None:
@@ -83,7 +83,7 @@ def future_does_not_matter(part: Part, case: Case) -> Violation | None:
 @check(
     parts=["@causal"],
     says="Replacing the token at any position s ≤ t changes the results at position t.",
-    cases=some(SMALLEST, MIDDLE),
+    cases=some(HANDOUT, MIDDLE),
     carried=False,
 )
 def past_matters(part: Part, case: Case) -> Violation | None:
