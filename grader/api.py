@@ -44,6 +44,11 @@ class Result:
         """At or above the passing percentage with every gate passed."""
         return bool(self.rubric["passed"])
 
+    @property
+    def counts(self) -> bool:
+        """Whether it may be recorded as a grade: not with the isolation "none", where nothing held the submission."""
+        return bool(self.rubric["provenance"]["isolation"] != "none")
+
     def to_json(self) -> str:
         """The rubric as strict JSON with sorted keys."""
         return json.dumps(self.rubric, indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"

@@ -28,6 +28,7 @@ from grader.spec import Spec
 from grader.student import limits_of
 from grader.submission import Unreadable, read
 from grader.worker import GraderFault
+from grader.worker.levels import resolve
 
 RUBRIC = "rubric.json"
 
@@ -46,7 +47,7 @@ class Order:
     out: Path
     formats: Sequence[Report] = ()
     seed: int = 0
-    level: str = "process"
+    level: str = "auto"
     resume: bool = False
 
 
@@ -155,7 +156,7 @@ def _graded_before(task: Task, order: Order, folder: Path) -> dict[str, Any] | N
             and rubric["assignment"]["spec_sha256"] == order.spec.sha256
             and rubric["provenance"]["grader"] == __version__
             and rubric["provenance"]["seed"] == order.seed
-            and rubric["provenance"]["isolation"] == order.level
+            and rubric["provenance"]["isolation"] == str(resolve(order.level))
             and all((folder / report.file_name).is_file() for report in order.formats)
         )
     except (OSError, ValueError, KeyError, TypeError, Unreadable):

@@ -125,7 +125,7 @@ class Grading:
             self.verdicts,
             submission=identity,
             status=self.status,
-            origin=rubrics.provenance(self._hosts.level, self.seed, loaded.versions if loaded else {}),
+            origin=rubrics.provenance(self._hosts.isolation, self.seed, loaded.versions if loaded else {}),
             timing={
                 "started": self._started.isoformat(timespec="seconds").replace("+00:00", "Z"),
                 "seconds": round(time.perf_counter() - self._began, 3),

@@ -8,7 +8,9 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from grader.worker.faults import GraderFault
 from grader.worker.host import Host
+from grader.worker.levels import resolve
 from grader.worker.limits import Limits
 
 TORCH = re.compile(rb"\btorch\b")
@@ -16,11 +18,22 @@ _early: dict[tuple[str, str], Host] = {}
 
 
 class Hosts:
-    """The warm parents, one for each kind that is needed; shared by all submissions of a run. A context manager."""
+    """The warm parents, one for each kind that is needed; shared by all submissions of a run. A context manager.
 
-    def __init__(self, level: str = "process", limits: Limits | None = None) -> None:
-        self.level, self.limits = level, limits or Limits()
+    level   "auto" (the strongest to be had), "sandbox", "process" or "none"; afterwards the one in force
+    errors  ValueError for another level, GraderFault for one that this machine does not give
+    """
+
+    def __init__(self, level: str = "auto", limits: Limits | None = None) -> None:
+        self._isolation = resolve(level)
+        self.level, self.limits = self._isolation.level, limits or Limits()
         self._hosts: dict[str, Host] = {}
+
+    @property
+    def isolation(self) -> str:
+        """The level and its layers, as far as they hold for every process; the same text in every run on a machine."""
+        weaker = (host.isolation for host in self._hosts.values() if host.isolation != self._isolation)
+        return str(next(weaker, self._isolation))
 
     def get(self, kind: str) -> Host:
         """The host of a kind, started at the first call, or before by `start_early`."""
@@ -45,17 +58,18 @@ class Hosts:
         self.close()
 
 
-def start_early(path: Path, level: str = "process") -> None:
+def start_early(path: Path, level: str = "auto") -> None:
     """Let the parent that a submission will need import its libraries while the grader imports its own.
 
     A guess from the text of the files; a wrong one costs time only. Whoever asks `Hosts` first gets it.
     """
     if sys.platform != "linux" or _early:
         return  # elsewhere, a process gets its limits when it starts, and they are not known yet
-    with suppress(OSError):
+    with suppress(OSError, GraderFault):
         files = sorted(path.glob("*.py"))[:50] if path.is_dir() else [path]
         torch = any(file.stat().st_size < 1_000_000 and TORCH.search(file.read_bytes()) for file in files)
-        _early["torch" if torch else "numpy", level] = Host("torch" if torch else "numpy", level)
+        host = Host("torch" if torch else "numpy", level)
+        _early[host.kind, host.level] = host
 
 
 @atexit.register

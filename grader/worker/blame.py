@@ -67,6 +67,8 @@ def has_module(sources: Mapping[str, str | bytes], name: str) -> bool:
 def reason(ending: Ending | None, limits: Limits) -> str:
     """How the process ended, for a reader."""
     status = None if ending is None else ending.status
+    if ending is not None and ending.overfull:
+        return f"it left more than {size(limits.folder_bytes)} or {limits.folder_files} files in its folder"
     if status is None or status == CLOSED:
         return "it closed the connection to the grader"
     if status in (0xC0000005, 0xC00000FD):  # Windows: access violation, stack overflow

@@ -14,11 +14,15 @@ class Gone(Exception):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ended: ``status`` is minus the signal or the exit status, None while it was still alive."""
+    """How a process ended: ``status`` is minus the signal or the exit status, None while it was still alive.
+
+    ``overfull``: it was ended for what it had left in its folder.
+    """
 
     status: int | None
     cpu_seconds: float | None = None
     peak_bytes: int | None = None
+    overfull: bool = False
 
 
 class Connection(Protocol):
@@ -35,6 +39,9 @@ class Connection(Protocol):
 
     def printed(self) -> str:
         """What was printed since the last call."""
+
+    def overfull(self) -> None:
+        """Kill it for what it has left in its folder; may be called by another thread."""
 
     def end(self, grace: float = 0.0) -> Ending:
         """Give it ``grace`` seconds to end by itself, kill it with all it started, and leave nothing behind."""

@@ -6,7 +6,9 @@ import select
 import signal
 import socket
 import sys
+import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ class ForkedConnection:
     def __init__(self, parent: WarmParent, setup: dict[str, Any], folder: Path, printed_bytes: int) -> None:
         self._parent, self._folder = parent, folder
         self._ended: Ending | None = None
+        self._ending, self._overfull = threading.Lock(), False
         self._ahead = bytearray()
         self._printed = Printed(printed_bytes)
         ours, theirs = socket.socketpair()
@@ -137,18 +140,27 @@ class ForkedConnection:
             drained += got
         return self._printed.take()
 
+    def overfull(self) -> None:
+        """Kill the process, unless its end has begun: until then, its number is its own."""
+        with self._ending:
+            if self._ended is None:
+                self._overfull = True
+                with contextlib.suppress(OSError):
+                    os.kill(self.pid, signal.SIGKILL)
+
     def end(self, grace: float = 0.0) -> Ending:
         """Kill the process and all it started, reap, close, remove its folder."""
-        if self._ended is not None:
-            return self._ended
+        with self._ending:
+            if self._ended is not None:
+                return self._ended
+            self._ended = Ending(None)
         status: int | None = None
-        self._ended = Ending(None)
         try:
             until = time.monotonic() + grace
             while grace and (status := self._parent.status(self.pid)) is None and time.monotonic() < until:
                 time.sleep(0.005)
             ending = self._parent.end(self.pid)
-            self._ended = Ending(status if grace else ending.status, ending.cpu_seconds, ending.peak_bytes)
+            self._ended = replace(ending, status=status if grace else ending.status, overfull=self._overfull)
         except BaseException:
             with contextlib.suppress(
                 OSError

@@ -1,9 +1,12 @@
 """Where workers come from: forks of one warm parent on Linux, a fresh process each elsewhere."""
 
+import itertools
+import os
 import secrets
 import sys
 import threading
 import weakref
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -11,20 +14,23 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from . import folders
 from .connection import Connection
 from .faults import GraderFault
-from .launch import LEVELS
+from .levels import FIRST_UID, LAST_UID, resolve
 from .limits import Limits
+from .quota import Watch
 
 if TYPE_CHECKING:
     from .worker import Worker
 
 Kind = Literal["numpy", "torch"]
+_DAY = 86_400.0
 
 
 class Host:
     """Starts workers of one kind at one isolation level; a context manager.
 
     The first process begins to start at once, so that the caller can work meanwhile. ``fork=False`` takes the way of
-    Windows and macOS. Raises ValueError for an unknown kind or level; ``start`` raises GraderFault.
+    Windows and macOS. ``isolation`` is what holds; ``level`` its name. Raises ValueError for an unknown kind or level,
+    GraderFault for a level that this machine does not give; ``start`` raises GraderFault.
     """
 
     def __init__(
@@ -38,16 +44,19 @@ class Host:
     ) -> None:
         if kind not in ("numpy", "torch"):
             raise ValueError(f"kind {kind!r} is neither 'numpy' nor 'torch'")
-        if level not in LEVELS:
-            raise ValueError(f"isolation level {level!r} is not one of {', '.join(LEVELS)}")
-        self.kind, self.level, self.limits, self.python = kind, level, limits or Limits(), python
         self.forks = sys.platform == "linux" and fork is not False
+        self.isolation = resolve(level, python, wrapped=self.forks)
+        self.kind, self.level, self.limits, self.python = kind, self.isolation.level, limits or Limits(), python
+        self._slots = itertools.cycle(range(FIRST_UID + os.getpid() % 1000, LAST_UID + 1))
         self._closed = False
         self._workers: set[Worker] = set()
         self._lock = threading.Lock()
         self._warm: Any = None
         self._spare: tuple[Connection, str] | None = None
+        self._watch: Watch | None = None
         self._folder = folders.new()
+        if self.isolation.own_uid:
+            self._folder.chmod(0o711)
         self._cleanup = weakref.finalize(self, folders.remove, self._folder)
         try:
             self._prepare()
@@ -59,7 +68,7 @@ class Host:
             from .warm import WarmParent
 
             torch = self.kind == "torch"
-            self._warm = WarmParent(self.python, self.level, torch, self._folder, self.limits.start_seconds)
+            self._warm = WarmParent(self.python, self.isolation, torch, self._folder, self.limits.start_seconds)
         else:
             self._spare = self._fresh()
 
@@ -79,10 +88,19 @@ class Host:
             if self._closed:
                 raise GraderFault("the host of submissions is closed")
             connection, nonce = self._connect()
-            worker = Worker(connection, self.limits)
+            worker = Worker(connection, self._bounds())
             self._workers = {worker, *(other for other in self._workers if other.alive)}
         worker.greet(nonce)
+        if missing := self.isolation.missing(worker.layers):
+            worker.close()
+            raise GraderFault(f"the submission's process is not confined as promised: without {', '.join(missing)}")
         return worker
+
+    def _bounds(self) -> Limits:
+        """The limits; a debugger has a day."""
+        if self.level != "none":
+            return self.limits
+        return replace(self.limits, call_seconds=_DAY, import_seconds=_DAY, start_seconds=_DAY)
 
     def _connect(self) -> tuple[Connection, str]:
         if self.forks and (self._warm is None or not self._warm.alive):
@@ -92,24 +110,39 @@ class Host:
         if self.forks and self._warm.wait() != 1:  # a process with threads must not be forked
             self._warm.close()
             self._warm, self.forks = None, False
+            self.isolation = resolve(self.level, self.python, wrapped=False)
         if sys.platform == "linux" and self.forks:
             from .forked import ForkedConnection
 
-            nonce, folder = secrets.token_hex(16), self._new_folder()
-            setup = {"nonce": nonce, "limits": self.limits.as_dict(), "level": self.level}
-            return ForkedConnection(self._warm, setup, folder, self.limits.printed_bytes), nonce
+            setup, folder = self._setup()
+            forked = ForkedConnection(self._warm, setup, folder, self.limits.printed_bytes)
+            self._watched(folder, forked)
+            return forked, setup["nonce"]
         spare, self._spare = self._spare, None
         return spare or self._fresh()
 
     def _fresh(self) -> tuple[Connection, str]:
         from .piped import PipedConnection
 
-        nonce = secrets.token_hex(16)
-        setup = {"nonce": nonce, "limits": self.limits.as_dict(), "torch": self.kind == "torch"}
-        return PipedConnection(self.python, self.level, setup, self._new_folder(), self.limits.printed_bytes), nonce
+        setup, folder = self._setup()
+        setup["torch"] = self.kind == "torch"
+        piped = PipedConnection(self.python, self.isolation, setup, folder, self.limits.printed_bytes)
+        self._watched(folder, piped)
+        return piped, setup["nonce"]
 
-    def _new_folder(self) -> Path:
-        return folders.new("w", self._folder)
+    def _setup(self) -> tuple[dict[str, Any], Path]:
+        """What a process is told, and its private folder."""
+        folder, uid = folders.new("w", self._folder), None
+        if sys.platform == "linux" and self.isolation.own_uid:
+            uid = next(self._slots)
+            os.chown(folder, uid, uid)
+        return {"nonce": secrets.token_hex(16), "limits": self.limits.as_dict(), "uid": uid}, folder
+
+    def _watched(self, folder: Path, connection: Connection) -> None:
+        if self.level != "none":
+            if self._watch is None:
+                self._watch = Watch(self.limits.folder_bytes, self.limits.folder_files)
+            self._watch.add(folder, connection.overfull)
 
     def close(self) -> None:
         """End all workers and the warm parent, and remove every folder; safe to call twice."""
@@ -121,6 +154,8 @@ class Host:
                 self._spare[0].end()
                 self._spare = None
         finally:
+            if self._watch is not None:
+                self._watch.close()
             if self._warm is not None:
                 self._warm.close()
             self._cleanup()

@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-LEVELS = ("process",)
+if TYPE_CHECKING:
+    from .levels import Isolation
+
+LEVELS = ("auto", "sandbox", "process", "none")
 
 _INSIDE = Path(__file__).parent / "inside" / "__main__.py"
 _KEPT = (
@@ -40,16 +43,18 @@ def library_paths() -> list[str]:
 
 
 def launch(
-    python: str, level: str, role: str, setup: dict[str, Any], folder: Path, **popen: Any
+    python: str, isolation: "Isolation", role: str, setup: dict[str, Any], folder: Path, **popen: Any
 ) -> "subprocess.Popen[bytes]":
     """Start ``python`` on the program in ``inside/`` as ``role`` ("warm" or "serve"). Raises OSError.
 
     Not ``-I``, which would also ignore PYTHONHASHSEED: ``-s -P`` in an environment of our own isolates as much.
     """
-    if level not in LEVELS:
-        raise ValueError(f"isolation level {level!r} is not one of {', '.join(LEVELS)}")
-    setup = {**setup, "level": level, "paths": library_paths()}
+    setup = {**setup, "level": isolation.level, "view": isolation.view, "paths": library_paths()}
     command = [python, "-s", "-P", "-X", "utf8", str(_INSIDE), role, json.dumps(setup)]
-    if os.name == "posix":
+    if isolation.bubblewrap is not None and role == "warm":
+        from .bubble import wrap
+
+        command = wrap(command, isolation.bubblewrap, isolation.view, _INSIDE.parent, folder)
+    if os.name == "posix" and isolation.level != "none":  # a debugger stays in the terminal's session
         popen["start_new_session"] = True
     return subprocess.Popen(command, env=environment(str(folder)), cwd=folder, bufsize=0, **popen)

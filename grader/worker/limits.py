@@ -15,6 +15,7 @@ class Limits:
     cpu_seconds     processor time of the process in all
     memory_bytes    address space beyond what the process holds when it is handed over (Linux)
     file_bytes      size of one written file (POSIX)
+    folder_bytes    all files in its private folder; folder_files their number, with folders
     printed_bytes   kept of standard output and error of one exchange; the rest is read and dropped
     result_bytes    arrays of one reply
     source_bytes    sources of one submission
@@ -26,6 +27,8 @@ class Limits:
     cpu_seconds: int = 300
     memory_bytes: int = 4 * GIB
     file_bytes: int = 256 * MIB
+    folder_bytes: int = 256 * MIB
+    folder_files: int = 5000
     printed_bytes: int = 64 * KIB
     result_bytes: int = 64 * MIB
     source_bytes: int = 5_000_000

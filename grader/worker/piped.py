@@ -15,6 +15,7 @@ from . import folders
 from .connection import Ending, Gone, Late
 from .faults import GraderFault
 from .launch import launch
+from .levels import Isolation
 from .text import Printed
 
 _CHUNK = 1 << 16
@@ -26,9 +27,12 @@ _AHEAD = 64  # chunks that may lie unread, so that a flood does not fill the mem
 class PipedConnection:
     """A ``Connection`` to a process of its own. Raises GraderFault if the interpreter cannot be started."""
 
-    def __init__(self, python: str, level: str, setup: dict[str, Any], folder: Path, printed_bytes: int) -> None:
+    def __init__(
+        self, python: str, isolation: Isolation, setup: dict[str, Any], folder: Path, printed_bytes: int
+    ) -> None:
         self._folder = folder
         self._ended: Ending | None = None
+        self._overfull = False
         self._ahead = bytearray()
         self._printed = Printed(printed_bytes)
         self._marked = threading.Condition()
@@ -38,7 +42,14 @@ class PipedConnection:
         pipe = subprocess.PIPE
         try:
             self._process = launch(
-                python, level, "serve", {**setup, "mark": _MARK.decode()}, folder, stdin=pipe, stdout=pipe, stderr=pipe
+                python,
+                isolation,
+                "serve",
+                {**setup, "mark": _MARK.decode(), "folder": str(folder)},
+                folder,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
             )
         except OSError as error:
             folders.remove(folder)
@@ -110,6 +121,12 @@ class PipedConnection:
                 self._marks -= 1
             return self._printed.take()
 
+    def overfull(self) -> None:
+        """Kill the process."""
+        if self._ended is None and self._process.returncode is None:
+            self._overfull = True
+            self._kill()
+
     def end(self, grace: float = 0.0) -> Ending:
         """Kill the process and, as far as the system allows, what it started; close; remove its folder."""
         if self._ended is not None:
@@ -119,7 +136,7 @@ class PipedConnection:
             status = self._process.wait(grace) if grace else self._process.poll()
         self._kill()
         self._process.wait()
-        self._ended = Ending(status if grace else self._process.returncode)
+        self._ended = Ending(status if grace else self._process.returncode, overfull=self._overfull)
         self._out.put(None)
         while not self._in.empty():
             self._in.get_nowait()

@@ -3,6 +3,8 @@
 import array
 import contextlib
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -14,6 +16,7 @@ from typing import Any
 from .connection import Ending
 from .faults import GraderFault
 from .launch import launch
+from .levels import Isolation
 
 if sys.platform != "linux":
     raise ImportError("forks of a warm parent need Linux; elsewhere each submission has a fresh process")
@@ -25,7 +28,7 @@ _END_SECONDS = 5.0
 class WarmParent:
     """One process that has imported the libraries. All methods raise GraderFault when it fails."""
 
-    def __init__(self, python: str, level: str, torch: bool, folder: Path, start_seconds: float) -> None:
+    def __init__(self, python: str, isolation: Isolation, torch: bool, folder: Path, start_seconds: float) -> None:
         self._folder = folder
         self._deadline = time.monotonic() + start_seconds
         self._lock = threading.Lock()
@@ -33,17 +36,18 @@ class WarmParent:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, (folder / "log").open("wb") as log:
             setup = {"torch": torch, "control": theirs.fileno()}
+            shown = isolation.level == "none"  # a debugger talks to the terminal
             try:
                 self._process = launch(
                     python,
-                    level,
+                    isolation,
                     "warm",
                     setup,
                     folder,
                     pass_fds=(theirs.fileno(),),
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
+                    stdin=None if shown else subprocess.DEVNULL,
+                    stdout=None if shown else log,
+                    stderr=None if shown else log,
                 )
             except OSError as error:
                 self._control.close()
@@ -113,5 +117,7 @@ class WarmParent:
             if ready:
                 self._process.wait(_END_SECONDS)
         if self._process.poll() is None:
+            with contextlib.suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)  # with bubblewrap around it, it is not the process itself
             self._process.kill()
         self._process.wait()

@@ -272,7 +272,7 @@ def test_a_warm_parent_with_threads_is_not_forked(monkeypatch):
 
 
 def test_a_wrong_level_kind_limit_or_operation_is_the_callers_mistake(numpy_worker):
-    with pytest.raises(ValueError, match="isolation level 'moat' is not one of process"):
+    with pytest.raises(ValueError, match="isolation level 'moat' is not one of auto, sandbox, process, none"):
         Host(level="moat")
     with pytest.raises(ValueError, match="neither 'numpy' nor 'torch'"):
         Host(kind="jax")

@@ -47,7 +47,7 @@ def serve(source: int, sink: int, setup: dict[str, Any]) -> None:
     if torch is not None:
         torch.manual_seed(0)
     hello = {
-        "layers": lock_down(setup["level"], setup["limits"]),
+        "layers": lock_down(setup),
         "python": platform.python_version(),
         "numpy": str(np.__version__),
         "torch": None if torch is None else str(torch.__version__),

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from . import serve
-from .confine import prctl
+from .identity import PR_SET_CHILD_SUBREAPER, prctl
 from .tensors import import_torch, warm_up
 
 if sys.platform != "linux":
     raise ImportError("forks of a warm parent need Linux; elsewhere each submission has a fresh process")
 
-_PR_SET_CHILD_SUBREAPER = 36
+_HOMES = ("HOME", "TMPDIR", "TEMP", "TMP", "TORCHINDUCTOR_CACHE_DIR")
 _write, _exit = os.write, os._exit
 
 
@@ -28,7 +28,7 @@ def main(setup: dict[str, Any]) -> None:
     if setup["torch"] and import_torch() is not None:
         warm_up()
     np.random.seed(0)  # imports numpy.random, which would cost each child 10 ms
-    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
     gc.collect()
     gc.freeze()
     _say(control, {"ready": True, "threads": len(os.listdir("/proc/self/task"))})
@@ -102,15 +102,18 @@ def _child(descriptors: list[int], setup: dict[str, Any]) -> None:
     """From here on this is the submission's process; it never returns."""
     try:
         talk, printed = descriptors
-        os.setsid()
-        nowhere = os.open(os.devnull, os.O_RDONLY)
-        for source, target in ((nowhere, 0), (printed, 1), (printed, 2)):
-            os.dup2(source, target)
+        if setup["level"] != "none":  # a debugger keeps the terminal
+            os.setsid()
+            nowhere = os.open(os.devnull, os.O_RDONLY)
+            for source, target in ((nowhere, 0), (printed, 1), (printed, 2)):
+                os.dup2(source, target)
         os.set_inheritable(talk, False)
         os.closerange(3, talk)
         os.closerange(talk + 1, 1 << 20)
         os.chdir(setup["folder"])
-        os.environ.update(dict.fromkeys(("HOME", "TMPDIR"), setup["folder"]))
+        os.environ.update(dict.fromkeys(_HOMES, setup["folder"]))
+        if "tempfile" in sys.modules:
+            setattr(sys.modules["tempfile"], "tempdir", setup["folder"])  # noqa: B010 - it is no import of ours
         gc.enable()
         serve.serve(talk, talk, setup)
     except BaseException as error:  # noqa: BLE001 - nothing may reach the parent's loop
