@@ -13,7 +13,7 @@ from grader.hosts import Hosts
 from grader.part import Path
 from grader.spec import PartSpec, Spec
 from grader.submission import Submission
-from grader.worker import Crashed, Limits, Loaded, Missing, TimedOut, Want, Worker
+from grader.worker import Crashed, GraderFault, Limits, Loaded, LoadFailed, Missing, TimedOut, Want, Worker
 
 T = TypeVar("T")
 PRINTED_CHARACTERS = 4000
@@ -109,7 +109,7 @@ class Student:
                 fresh.close()
             if self._worker is not None and self._worker.alive:
                 self._worker.settle()
-        except Crashed:
+        except (Crashed, TimedOut, GraderFault):
             pass  # it had answered everything
         finally:
             if self._worker is not None:
@@ -120,11 +120,8 @@ class Student:
             raise Missing(part.name)
         if part.name in self._given_up:
             raise self._given_up[part.name]
-        if self._worker is None or not self._worker.alive:
-            self._start()
-        assert self._worker is not None
         try:
-            answer = question(self._worker)
+            answer = self._answer(question)
         except (TimedOut, Crashed) as fault:
             self._keep(fault.printed)
             self._crashes[part.name] += 1
@@ -133,6 +130,20 @@ class Student:
             raise
         self._keep(getattr(answer, "printed", ""))
         return answer
+
+    def _answer(self, question: Callable[[Worker], T]) -> T:
+        """Ask, and where the grader itself fails, once more: no submission is to choose that it is not graded."""
+        for again in (True, False):
+            if self._worker is None or not self._worker.alive:
+                self._start()
+            assert self._worker is not None
+            try:
+                return question(self._worker)
+            except GraderFault as fault:
+                self._worker.close()
+                if not again:
+                    raise Crashed(f"the grader lost it twice in the same call ({fault.message})") from fault
+        raise AssertionError("unreachable")
 
     def _keep(self, text: str) -> None:
         if text and len(self.printed) < PRINTED_CHARACTERS:
@@ -150,7 +161,16 @@ class Student:
                     self._worker = None
         if self._worker is None or not self._worker.alive:
             self._worker = self._hosts.get(self._kind).start()
-        return self._worker.load(sub.sources, sub.main, sub.adapters)
+        try:
+            return self._worker.load(sub.sources, sub.main, sub.adapters)
+        except GraderFault:  # once more, as in `_answer`
+            self._worker.close()
+            self._worker = self._hosts.get(self._kind).start()
+        try:
+            return self._worker.load(sub.sources, sub.main, sub.adapters)
+        except GraderFault as fault:
+            self._worker.close()
+            raise LoadFailed("crash", f"the grader lost the process twice at its import ({fault.message})") from fault
 
 
 def _want(part: PartSpec) -> Want:
