@@ -7,12 +7,15 @@ when it is at its usual default.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from grader.registry import import_folder
 
 Array = NDArray[Any]
 Arguments = tuple[Any, ...]
@@ -34,6 +37,11 @@ class Sizes:
     v: int
     L: int
     T_q: int = 0
+
+    @property
+    def n(self) -> int:
+        """Positions of the memory that a decoder layer consults."""
+        return self.T_q
 
     def text(self, letters: str) -> str:
         """`T = 4, d = 6` for the letters that a part has."""
@@ -135,6 +143,10 @@ def decoder_parameters(rng: np.random.Generator, s: Sizes, positions: bool = Tru
 
 Builder = Callable[[np.random.Generator, Sizes], Arguments]
 BUILDERS: dict[str, tuple[str, Builder]] = {}
+More = Callable[[int], Iterator[Case]]
+MORE: dict[str, More] = {}
+Extreme = Callable[[int], Iterator[tuple[str, Arguments]]]
+EXTREMES: dict[str, Extreme] = {}
 
 
 def arguments_of(part: str, letters: str) -> Callable[[Builder], Builder]:
@@ -143,6 +155,26 @@ def arguments_of(part: str, letters: str) -> Callable[[Builder], Builder]:
     def register(builder: Builder) -> Builder:
         BUILDERS[part] = (letters, builder)
         return builder
+
+    return register
+
+
+def also_of(part: str) -> Callable[[More], More]:
+    """Register what a part's generic family has besides one case of each size."""
+
+    def register(family: More) -> More:
+        MORE[part] = family
+        return family
+
+    return register
+
+
+def extremes_of(part: str) -> Callable[[Extreme], Extreme]:
+    """Register the large, tiny, constant and empty inputs of a part."""
+
+    def register(family: Extreme) -> Extreme:
+        EXTREMES[part] = family
+        return family
 
     return register
 
@@ -187,13 +219,17 @@ def make(part: str, sizes: Sizes, seed: int, stream: int = 0) -> Case:
 
 
 def generic(part: str, seed: int) -> Iterator[Case]:
-    """Every size once; for the decoder also without positions."""
+    """Every size once, one with other numbers again; for the decoder also without positions."""
     for sizes in SIZES:
         yield make(part, sizes, seed)
+    again = make(part, HANDOUT, seed, stream=9)
+    yield replace(again, label=again.label + ", other numbers")
     if part == "decoder":
         case = make(part, MIDDLE, seed, stream=1)
         params = {key: value for key, value in case.args[1].items() if key != "positions"}
         yield replace(case, label=case.label + ", without positions", args=(case.args[0], params))
+    if part in MORE:
+        yield from MORE[part](seed)
 
 
 def one(sizes: Sizes, stream: int = 0) -> Callable[[str, int], Iterator[Case]]:
@@ -227,3 +263,11 @@ def tree_map(function: Callable[[Array], Any], tree: Any) -> Any:
     if isinstance(tree, list | tuple):
         return type(tree)(tree_map(function, value) for value in tree)
     return function(tree) if isinstance(tree, np.ndarray) else tree
+
+
+def _fill() -> None:
+    """Let every file of the folder `cases_of` register the inputs of its parts."""
+    import_folder(importlib.import_module("grader.cases_of"))
+
+
+_fill()

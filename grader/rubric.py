@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from grader import __version__
+from grader.engine import Item, plan
 from grader.spec import Criterion, Spec
 from grader.verdict import Named, Verdict
 
@@ -35,34 +36,39 @@ class Scored:
 
 
 def score(spec: Spec, verdicts: Sequence[Verdict]) -> tuple[Scored, ...]:
-    """Every criterion of the spec, whether or not anything ran for it."""
-    of: dict[str, list[Verdict]] = {criterion.id: [] for criterion in spec.criteria}
-    for verdict in verdicts:
-        if criterion := spec.criterion_of(verdict.id):
-            of[criterion.id].append(verdict)
+    """Every criterion of the spec; a check of the plan that did not run counts as one that did not pass."""
+    made = {verdict.id: verdict for verdict in verdicts}
+    planned: dict[str, list[Item]] = {criterion.id: [] for criterion in spec.criteria}
+    for item in plan(spec):
+        if criterion := spec.criterion_of(item.id):
+            planned[criterion.id].append(item)
     return tuple(
-        Scored(criterion, tuple(of[criterion.id]), round(criterion.points * _share(criterion, of[criterion.id]), 6))
+        Scored(
+            criterion,
+            tuple(made[item.id] for item in planned[criterion.id] if item.id in made),
+            round(criterion.points * _share(criterion, planned[criterion.id], made), 6),
+        )
         for criterion in spec.criteria
     )
 
 
-def _share(criterion: Criterion, verdicts: Sequence[Verdict]) -> float:
-    """Between 0 and 1; a skipped check counts neither way, a criterion that nothing ran for earns nothing."""
-    counted = [verdict for verdict in verdicts if verdict.status != "skipped"]
+def _share(criterion: Criterion, planned: Sequence[Item], made: Mapping[str, Verdict]) -> float:
+    """Between 0 and 1; a check that the spec skips counts neither way."""
+    counted = [item for item in planned if item.id not in made or made[item.id].status != "skipped"]
     if not counted:
         return 0.0
-    worth = {verdict.id: _worth(criterion, verdict) for verdict in counted}
+    worth = {item.id: _worth(criterion, made.get(item.id)) for item in counted}
     if criterion.rule == "all":
         return min(worth.values())
     if criterion.rule == "each":
-        weights = {verdict.id: criterion.weights.get(verdict.id, 1.0) for verdict in counted}
+        weights = {item.id: criterion.weights.get(item.id, 1.0) for item in counted}
         return sum(weights[key] * worth[key] for key in worth) / sum(weights.values())
-    parts = sorted({verdict.part for verdict in counted})
-    return sum(min(worth[v.id] for v in counted if v.part == part) for part in parts) / len(parts)
+    parts = dict.fromkeys(item.part.name for item in counted)
+    return sum(min(worth[item.id] for item in counted if item.part.name == name) for name in parts) / len(parts)
 
 
-def _worth(criterion: Criterion, verdict: Verdict) -> float:
-    if not verdict.passed:
+def _worth(criterion: Criterion, verdict: Verdict | None) -> float:
+    if verdict is None or not verdict.passed:
         return 0.0
     return criterion.carried_share if verdict.carried else 1.0
 
@@ -125,7 +131,7 @@ def _criterion(line: Scored, status: SubmissionStatus) -> dict[str, Any]:
 
 
 def _check(criterion: Criterion, verdict: Verdict) -> dict[str, Any]:
-    hidden = any(pattern == verdict.id for pattern in criterion.hidden)
+    hidden = criterion.hides(verdict.id)
     evidence = dict(verdict.evidence)
     if verdict.hint:
         evidence["hint"] = verdict.hint

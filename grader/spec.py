@@ -20,6 +20,9 @@ from grader.registry import load_entry_points
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
+PLUGIN_FILES: set[str] = set()  # every plugin that some spec has brought; its checks are that spec's alone
+
+
 class SpecError(Exception):
     """A spec cannot be used; the message names the file, the key and what is allowed there."""
 
@@ -116,6 +119,10 @@ class Criterion(_Model):
         """Whether one of its patterns matches."""
         return any(fnmatchcase(check_id, pattern) for pattern in self.checks)
 
+    def hides(self, check_id: str) -> bool:
+        """Whether one of the patterns in `hidden` matches."""
+        return any(fnmatchcase(check_id, pattern) for pattern in self.hidden)
+
     @property
     def carried_share(self) -> float:
         """The fraction of a part's share that a carried part earns."""
@@ -143,6 +150,7 @@ class Spec(_Model):
     skip: dict[str, str] = {}
 
     _sha256: str = PrivateAttr(default="")
+    _plugin_files: tuple[str, ...] = PrivateAttr(default=())
     _origin: str = PrivateAttr(default="")
 
     @model_validator(mode="after")
@@ -165,6 +173,10 @@ class Spec(_Model):
     def origin(self) -> str:
         """The file that it came from."""
         return self._origin
+
+    def admits(self, file: str) -> bool:
+        """Whether checks of a file may be asked: all but those of another spec's plugins."""
+        return file not in PLUGIN_FILES or file in self._plugin_files
 
     @property
     def max_score(self) -> float:
@@ -275,7 +287,10 @@ def load(assignment: str | Path) -> Spec:
             f"no assignment is called {text!r}; there are: {', '.join(known)}; or give the path of a .toml file"
         )
     source = known[text]
-    return parse(source.read_bytes(), str(source) if isinstance(source, Path) else f"specs/{source.name}")
+    if isinstance(source, Path):
+        data = source.read_bytes()
+        return _with_plugins(parse(data, str(source)), source.parent, data)
+    return parse(source.read_bytes(), f"specs/{source.name}")
 
 
 def _with_plugins(spec: Spec, folder: Path, data: bytes) -> Spec:
@@ -288,6 +303,8 @@ def _with_plugins(spec: Spec, folder: Path, data: bytes) -> Spec:
         except OSError as error:
             raise SpecError(f"{spec.origin}: plugins: {path} cannot be read: {error.strerror or error}") from error
         _import_file(spec.origin, path)
+        PLUGIN_FILES.add(str(path.absolute()))
+    spec._plugin_files = tuple(str((folder / name).absolute()) for name in spec.plugins)
     spec._sha256 = digest.hexdigest() if spec.plugins else spec.sha256
     return spec
 

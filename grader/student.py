@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -17,6 +18,9 @@ from grader.worker import Crashed, GraderFault, Limits, Loaded, LoadFailed, Miss
 
 T = TypeVar("T")
 PRINTED_CHARACTERS = 4000
+INSTALLED = re.compile(
+    r"[^\s\"']*[/\\](?:site|dist)-packages[/\\]"
+)  # where libraries lie on this machine: warnings say it
 CRASHES = 3  # of one part, after which it is not called any more
 
 
@@ -37,6 +41,7 @@ class Student:
         self.submission, self._hosts = submission, hosts
         self._worker: Worker | None = None
         self._fresh: Student | None = None
+        self._others: list[Student] = []
         self._crashes: Counter[str] = Counter()
         self._given_up: dict[str, TimedOut | Crashed] = {}
         self._dtypes: tuple[str, ...] = ()
@@ -101,12 +106,25 @@ class Student:
             self._fresh.load()
         return self._fresh
 
+    def anew(self) -> Student:
+        """The same submission in a new process each time, in which nothing was called."""
+        other = Student(self.submission, self._hosts)
+        other._kind = self._kind
+        self._others.append(other)
+        other.load()
+        return other
+
+    def reseed(self, seed: int) -> None:
+        """Put its process's global random generators into a known state."""
+        assert self._worker is not None
+        self._worker.op("reseed", seed=seed)
+
     def close(self) -> None:
         """End its processes; a last look for bytes that were written out of turn. Errors: Tampered."""
         fresh, self._fresh = self._fresh, None
         try:
-            if fresh is not None:
-                fresh.close()
+            for other in (*([fresh] if fresh else []), *self._others):
+                other.close()
             if self._worker is not None and self._worker.alive:
                 self._worker.settle()
         except (Crashed, TimedOut, GraderFault):
@@ -147,7 +165,7 @@ class Student:
 
     def _keep(self, text: str) -> None:
         if text and len(self.printed) < PRINTED_CHARACTERS:
-            self.printed = (self.printed + text)[:PRINTED_CHARACTERS]
+            self.printed = (self.printed + INSTALLED.sub("", text))[:PRINTED_CHARACTERS]
 
     def _start(self) -> Loaded:
         sub = self.submission

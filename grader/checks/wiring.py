@@ -65,7 +65,7 @@ def pre_norm(part: Part, case: Case) -> Violation | None:
             return Violation(
                 f"what {name} adds changes by {number(float(np.abs(large_change - small_change).max()))}"
                 f" when the input is {scale:g} times as large",
-                hint="U = H + MHA(LN_1(H)) and H' = U + FF(LN_2(U)): norms before the sublayers, residuals around them.",
+                hint="U = H + MHA(LN_1(H)) and H' = U + FF(LN_2(U)): norms before sublayers, residuals around.",
             )
         if not np.abs(small_change).max() > 1e-3:
             return Violation(f"{name} adds nothing to the input", hint="U = H + MHA(LN_1(H)), H' = U + FF(LN_2(U)).")

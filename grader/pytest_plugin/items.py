@@ -55,7 +55,7 @@ class CheckItem(pytest.Item):
         self.planned, self.run = planned, self.config.stash[RUN]
         self.grading = self.run.grading
         criterion = self.grading.spec.criterion_of(planned.id)
-        self.hidden = criterion is not None and planned.id in criterion.hidden
+        self.hidden = criterion is not None and criterion.hides(planned.id)
         self.extra_keyword_matches |= {planned.part.name, *([criterion.id] if criterion else [])}
         self._verdict: Verdict | None = None
         self._ends_grading = False
