@@ -31,7 +31,7 @@ def own_book(spec: Spec, caller: Caller, names: Iterable[str]) -> Any:
 
 
 def _through(caller: Caller, part: PartSpec) -> Callable[..., Any]:
-    """A student's function for use inside the book; what it does to its arguments happens to the caller's arrays too."""
+    """A student's function for use in the book; what it does to its arguments happens to the caller's arrays too."""
 
     def function(*args: Any, **named: Any) -> Any:
         given = [*args, *(named[name] for name in list(part.arguments)[len(args) :] if name in named)]

@@ -5,8 +5,9 @@ Every known wrong function is compared on every case; a wrong guess is worse tha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -14,14 +15,29 @@ import numpy as np
 
 from grader.carried import closure, same
 from grader.cases import BUILDERS, Case, generic
-from grader.compare import Tolerance
+from grader.compare import Array, Tolerance
+from grader.memo import Memo, takes_the
 from grader.misconceptions import Candidate, Misconception, pairs, singles
 from grader.part import Part
 from grader.verdict import Named
 from grader.worker import StudentFault
 
 MARGIN = 100  # tolerances between a named mistake and the right answer
-MOST_PAIRS = 900  # pairs that are tried for one part: about 0.3 s
+MOST_PAIRS = 1500  # of each kind that are tried for one part: about 0.1 s
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a part's outputs agree with.
+
+    names     the mistakes; none when they are right in the book that they are compared in
+    function  makes them; it may take `the`
+    extreme   whether ordinary numbers do not show them
+    """
+
+    names: tuple[Named, ...]
+    function: Callable[..., Any]
+    extreme: bool
 
 
 def named(known: Misconception, where: str, alternatives: tuple[str, ...] = ()) -> Named:
@@ -31,110 +47,156 @@ def named(known: Misconception, where: str, alternatives: tuple[str, ...] = ()) 
 
 @cache
 def _prints(part: str, seed: int) -> tuple[Case, ...]:
-    """The cases on which outputs are compared: all sizes of the generic family but the largest."""
+    """The cases on which outputs are compared: all sizes of the generic family but the least and the largest."""
     return tuple(case for case in generic(part, seed) if 1 < case.sizes.T < 9)
 
 
-def diagnose(
-    part: Part, book: Any, seed: int, extreme: tuple[Case, ...] = (), *, quick: bool = True
-) -> tuple[Named, ...]:
-    """The mistake, or the two mistakes, that a part's outputs agree with on every case; empty when none does.
+def diagnose(part: Part, book: Any, seed: int, extreme: tuple[Case, ...] = ()) -> Found | None:
+    """The mistake, or the two mistakes, that a part's outputs agree with on every case; None when there is none.
 
     book     what the part is compared in: the reference, with the student's own wrong sub-parts where there are some
-    quick    whether the book computes here; through the student's process only single mistakes are tried
-    extreme  further cases for what ordinary numbers do not show; they decide when the ordinary outputs are right
+    extreme  further cases for what ordinary numbers do not show: they decide when the ordinary outputs are right, or
+             when more than one mistake gives them
     """
-    if part.name not in BUILDERS:
-        return ()
+    if part.name not in BUILDERS or part.part.returns == "dict":
+        return None
     ordinary = _prints(part.name, seed)
     observed = _observed(part, ordinary)
     if observed is None:
-        return ()
-    right = [_right(book, part.name, case) for case in ordinary]
-    cases = ordinary
-    if all(same(o, r, part.tolerance, part.loose) for o, r in zip(observed, right, strict=True)):
-        more = _observed(part, extreme)
-        if not extreme or more is None:
-            return ()
-        cases, observed = (*ordinary, *extreme), [*observed, *more]
-        right += [_right(book, part.name, case) for case in extreme]
-    order = sorted(range(len(cases)), key=lambda i: -i if len(cases) > len(ordinary) else abs(i - 1))
-    matching = _Matching(part, book, [cases[i] for i in order], [observed[i] for i in order], [right[i] for i in order])
-    many = MOST_PAIRS if quick else 0
+        return None
+    below = {name: closure(part.spec, part.spec.part(name)) for name in closure(part.spec, part.part)}
+    memo, right = Memo(book, below), None
+    prints = _Prints(part, memo, ordinary, observed)
+    more = _observed(part, extreme) if extreme and prints.right else None
+    if prints.right:
+        further = _Prints(part, memo, extreme, more) if more is not None else prints
+        right = Found((), getattr(book, part.name), False)
+        if further.right:
+            return right
+        prints = prints.then(further)
     for candidates in (
         singles(part.name),
-        islice(_inlined(part, book), None if quick else 0),
-        islice(pairs(part.name), many),
-        islice(_with_sub_part(part, book), many),
+        _inlined(part, memo),
+        islice(pairs(part.name), MOST_PAIRS),
+        islice(_with_sub_part(part, memo), MOST_PAIRS),
     ):
-        if found := matching.best(candidates):
+        found = prints.best(candidates)
+        if len(found) > 1 and extreme and more is None and (more := _observed(part, extreme)) is not None:
+            found = _Prints(part, memo, extreme, more).of_them(found) or found
+        if found:
             first, *others = found
             also = tuple(sorted({m.id for c in others for m in c.mistakes} - {m.id for m in first.mistakes}))
-            return tuple(named(mistake, part.name, also) for mistake in first.mistakes)
-    return ()
+            names = tuple(named(mistake, part.name, also) for mistake in first.mistakes)
+            return Found(names, first.wrong, prints.last == 0)
+    return right if prints.last == 0 else None
 
 
 def _observed(part: Part, cases: tuple[Case, ...]) -> list[Any] | None:
     """The student's outputs; None when one cannot be had or a fresh process gives another one: nothing to compare."""
     try:
-        observed = [part(*case.args) for case in cases]
-        again = [part.fresh()(*case.args) for case in cases]
+        observed = [part.raw(*case.args) for case in cases]
+        again = [part.fresh().raw(*case.args) for case in cases]
     except StudentFault:
         return None
     return observed if all(same(a, b, part.tolerance) for a, b in zip(observed, again, strict=True)) else None
 
 
-def _right(book: Any, name: str, case: Case) -> Any:
-    with np.errstate(all="ignore"):
-        return getattr(book, name)(*case.args)
-
-
-def _inlined(part: Part, book: Any) -> Iterator[Candidate]:
+def _inlined(part: Part, memo: Memo) -> Iterator[Candidate]:
     """The mistakes of sub-parts, made inside this part."""
     for name in closure(part.spec, part.part):
         for candidate in singles(name):
-            yield Candidate(candidate.mistakes, getattr(book.replace(**{name: candidate.wrong}), part.name))
+            yield Candidate(candidate.mistakes, getattr(memo.put(**{name: candidate.wrong}), part.name))
 
 
-def _with_sub_part(part: Part, book: Any) -> Iterator[Candidate]:
+def _with_sub_part(part: Part, memo: Memo) -> Iterator[Candidate]:
     """A mistake of the part and one of a direct sub-part that is made inside it."""
     for name in part.part.uses:
         for inner in singles(name):
-            inside = book.replace(**{name: inner.wrong})
+            inside = Memo(memo.put(**{name: inner.wrong}), memo.below)
             for outer in singles(part.name):
-                both = inside.replace(**{part.name: outer.wrong})
-                yield Candidate(outer.mistakes + inner.mistakes, getattr(both, part.name))
+                if takes_the(outer.wrong):
+                    yield Candidate(outer.mistakes + inner.mistakes, partial(outer.wrong, the=inside.plain))
 
 
-class _Matching:
-    """Whether a candidate gives the observed outputs on every case, well apart from the right ones."""
+class _Prints:
+    """A student's outputs on some cases, beside the right ones."""
 
-    def __init__(self, part: Part, book: Any, cases: list[Case], observed: list[Any], right: list[Any]) -> None:
-        self.part, self.book, self.cases, self.observed, self.right = part, book, cases, observed, right
+    def __init__(self, part: Part, memo: Memo, cases: tuple[Case, ...], observed: list[Any]) -> None:
+        self.part, self.memo, self.cases = part, memo, list(cases)
+        self.observed = [_arrays(results) for results in observed]
+        with np.errstate(all="ignore"):
+            self.expected = [_arrays(getattr(memo.book, part.name)(*case.args)) for case in cases]
+        self.last = len(self.cases)  # up to here differences count only between finite numbers
+        self.right = all(
+            same(tuple(o), tuple(r), part.tolerance, part.loose)
+            for o, r in zip(self.observed, self.expected, strict=True)
+        )
+
+    def then(self, more: _Prints) -> _Prints:
+        """The same after further cases, which tell more and so come first."""
+        more.cases, more.observed = [*more.cases, *self.cases], [*more.observed, *self.observed]
+        more.expected, more.last = [*more.expected, *self.expected], 0
+        return more
 
     def best(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Those that agree to float64's precision; when there are none, those that agree to float32's."""
-        found = [candidate for candidate in candidates if self._holds(candidate, self.part.loose)]
-        return [candidate for candidate in found if self._holds(candidate, self.part.tolerance)] or found
+        with np.errstate(all="ignore"):
+            near = [candidate for candidate in candidates if self._holds(candidate, self.part.loose, 0)]
+            exact = [candidate for candidate in near if self._holds(candidate, self.part.tolerance, MARGIN)]
+            return exact or [candidate for candidate in near if self._holds(candidate, self.part.loose, MARGIN)]
 
-    def _holds(self, candidate: Candidate, tolerance: Tolerance) -> bool:
-        """True when all agree and at least one case tells the candidate from the right answer by the margin."""
-        clear = Tolerance(MARGIN * tolerance.relative, MARGIN * tolerance.absolute)
-        book = self.book.replace(**{self.part.name: candidate.wrong})
-        wrong = getattr(book, self.part.name)
-        apart = False
-        for case, observed, right in zip(self.cases, self.observed, self.right, strict=True):
+    def of_them(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Those that agree on these cases too."""
+        with np.errstate(all="ignore"):
+            return [candidate for candidate in candidates if self._holds(candidate, self.part.loose, 0)]
+
+    def _holds(self, candidate: Candidate, tolerance: Tolerance, margin: int) -> bool:
+        """True when all agree and, with a margin, at least one case tells the candidate from the right answer."""
+        clear = Tolerance(margin * tolerance.relative, margin * tolerance.absolute)
+        wrong = self.memo.bound(candidate.wrong)
+        apart = not margin
+        for i, (case, observed, expected) in enumerate(zip(self.cases, self.observed, self.expected, strict=True)):
             produced = _produced(wrong, case)
-            if produced is None or not same(observed, produced, tolerance):
+            if produced is None or not _may_agree(observed, produced):
                 return False
-            apart = apart or not same(produced, right, clear)
+            if not same(tuple(observed), tuple(produced), tolerance):
+                return False
+            apart = apart or _apart(produced, expected, clear, finite=i < self.last)
         return apart
 
 
-def _produced(wrong: Any, case: Case) -> Any:
+def _arrays(results: Any) -> list[Array]:
+    return [np.asarray(r, np.float64) for r in (results if isinstance(results, tuple) else (results,))]
+
+
+def _produced(wrong: Any, case: Case) -> list[Array] | None:
     """What a wrong function gives; None when it raises on these sizes."""
     try:
-        with np.errstate(all="ignore"):
-            return wrong(*case.args)
+        return _arrays(wrong(*case.args))
     except (StudentFault, ValueError, IndexError, TypeError, ZeroDivisionError, FloatingPointError):
         return None
+
+
+def _may_agree(observed: list[Array], produced: list[Array]) -> bool:
+    """A quick look at shapes and at one entry, which rules most candidates out."""
+    left, right = observed[0], produced[0]
+    if len(observed) != len(produced) or left.shape != right.shape:
+        return False
+    if not left.size:
+        return True
+    a, b = float(left.flat[-1]), float(right.flat[-1])
+    room = 1e-5 + 1e-3 * float(np.abs(left).max())
+    return not abs(a - b) > room  # NaN decides nothing here
+
+
+def _apart(produced: list[Array], expected: list[Array], clear: Tolerance, *, finite: bool) -> bool:
+    """Whether results differ clearly; with `finite` a NaN is no difference: it does not tell where it comes from."""
+    for left, right in zip(produced, expected, strict=True):
+        if left.shape != right.shape:
+            return True
+        if finite:
+            both = ~np.isnan(left) & ~np.isnan(right)
+            left, right = np.where(both, left, 0.0), np.where(both, right, 0.0)
+        if not same(left, right, clear):
+            return True
+    return False

@@ -5,24 +5,23 @@ Knows no pytest, no points, no printing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
-from grader.carried import Composed, closure, own_book, same
-from grader.cases import Case, generic
+from grader.cases import Case
 from grader.checks import Check, all_checks
-from grader.checks.stability import FAMILIES, extremes
-from grader.compare import Tolerance
-from grader.diagnosis import diagnose, named
+from grader.diagnosis import named
+from grader.explained import Explained
 from grader.misconceptions import all_misconceptions
 from grader.part import Caller, Part, Unexpected, small
-from grader.spec import PartSpec, Spec, slug
+from grader.patterns import name_fault
+from grader.spec import PartSpec, Spec
 from grader.student import Student
-from grader.verdict import Named, Status, Verdict, Violation
+from grader.verdict import Status, Verdict, Violation
 from grader.worker import (
     BadResult,
     Crashed,
@@ -36,8 +35,7 @@ from grader.worker import (
     WorkerFault,
 )
 
-
-PRINTED = Tolerance(0.0, 5e-6, "half a unit of the last of six printed digits")
+NOTED = ("value", "dtype")  # the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ def plan(spec: Spec) -> tuple[Item, ...]:
     for part in spec.parts:
         for check in all_checks():
             key = f"{part.slug}.{check.name}"
-            if check.applies_to(part) and spec.criterion_of(key):
+            if check.applies_to(part) and spec.admits(check.file) and spec.criterion_of(key):
                 items.append(Item(key, part, check))
         # what a part is needed for comes first, so that a failure is explained before it is referred to
     items.sort(key=lambda item: (spec.parts.index(item.part), bool(item.check.needs)))
@@ -77,9 +75,8 @@ class Session:
         self.items = plan(spec)
         self._by_id = {item.id: item for item in self.items}
         self._verdicts: dict[str, Verdict] = {}
-        self._wrongs: dict[str, bool] = {}
-        self._agreements: dict[str, bool] = {}
-        self._diagnoses: dict[tuple[str, bool], tuple[Named, ...]] = {}
+        self._judging: set[str] = set()
+        self._explained = Explained(self, run)
 
     def verdicts(self, only: str | None = None) -> Iterator[Verdict]:
         """The verdicts in the plan's order, made while they are asked for."""
@@ -89,7 +86,9 @@ class Session:
     def verdict(self, key: str) -> Verdict:
         """The verdict of one check; errors: Tampered and GraderFault, which end the grading."""
         if key not in self._verdicts:
+            self._judging.add(key)
             self._verdicts[key] = self._judge(self._by_id[key])
+            self._judging.discard(key)
         return self._verdicts[key]
 
     def _judge(self, item: Item) -> Verdict:
@@ -104,95 +103,17 @@ class Session:
             if needed != item.id and needed in self._by_id and not self.verdict(needed).passed:
                 return _verdict(item, "blocked", f"waits for {needed}, which has not passed")
         part = Part(self.spec, item.part, self.student, [])
-        verdict = run(item, part, self.seed)
-        if verdict.status != "failed":
-            return verdict
-        return self._carried(item, verdict) or self._named(item, part, verdict)
+        return self._explained(item, part, run(item, part, self.seed))
 
-    def _wrong(self, name: str) -> bool:
-        """Whether a part fails by a mistake of its own that shows in its results."""
-        if name not in self._wrongs:
-            self._wrongs[name] = False  # while it is being found out
-            verdicts = [self.verdict(i.id) for i in self.items if i.part.name == name]
-            self._wrongs[name] = any(v.status == "failed" for v in verdicts)
-        return self._wrongs[name]
+    def assume_right(self, names: Iterable[str]) -> None:
+        """Parts that are known to be right: they are not judged for the sake of what is built on them."""
+        self._explained.right.update(names)
 
-    def _own_book(self, part: PartSpec) -> tuple[Any, tuple[str, ...]]:
-        """The reference with the student's own wrong sub-parts in it, and their names."""
-        names = tuple(name for name in closure(self.spec, part) if self._wrong(name))
-        return (own_book(self.spec, self.student, names) if names else self.spec.book), names
-
-    def _known_book(self, part: PartSpec) -> tuple[Any, bool]:
-        """The same, with a known wrong function in place of each sub-part whose mistake is known; whether all are."""
-        book, quick = self.spec.book, True
-        for name in closure(self.spec, part):
-            if self._wrong(name):
-                known = self._function_of(name)
-                quick = quick and known is not None
-                book = book.replace(**{name: known or getattr(own_book(self.spec, self.student, [name]), name)})
-        return book, quick
-
-    def _function_of(self, name: str) -> Any:
-        """The wrong function that a part agrees with, when it is a single known one."""
-        verdicts = [self.verdict(i.id) for i in self.items if i.part.name == name]
-        ids = {n.id for v in verdicts for n in v.misconceptions if n.where == name}
-        known = [all_misconceptions().get(key) for key in ids]
-        return known[0].wrong if len(known) == 1 and name in known[0].parts else None
-
-    def _carried(self, item: Item, verdict: Verdict) -> Verdict | None:
-        """A passed verdict when the failure is no other than that of the student's own sub-parts, rightly put together."""
-        criterion = self.spec.criterion_of(item.id)
-        if not item.check.carried or criterion is None or criterion.carried == "none" or not item.part.uses:
-            return None
-        book, names = self._own_book(item.part)
-        if not names or not self._agrees(item, book):
-            return None
-        if item.check.name == "gradient" and self.student.backend == "torch":
-            inherited = any(self._failed_at(name, "gradient") for name in names)
-        else:
-            inherited = run(item, Part(self.spec, item.part, Composed(book, "numpy"), []), self.seed).status == "failed"
-        if not inherited:
-            return None
-        whose = " and ".join(f"`{name}`" for name in names)
-        return replace(
-            verdict, status="passed", message=f"right, given your {whose}", hint="", evidence={}, carried=names
-        )
-
-    def _failed_at(self, name: str, check: str) -> bool:
-        key = f"{self.spec.part(name).slug}.{check}"
-        return key in self._by_id and self.verdict(key).status == "failed"
-
-    def _agrees(self, item: Item, book: Any) -> bool:
-        """Whether the student's composite gives what the book gives with the student's parts in it."""
-        part, composed = (Part(self.spec, item.part, who, []) for who in (self.student, Composed(book, "numpy")))
-        try:
-            if item.part.returns == "dict":
-                mine, theirs = part(), composed()
-                return all(
-                    key in mine and np.shape(mine[key]) == np.shape(value) and same(mine[key], value, PRINTED)
-                    for key, value in theirs.items()
-                    if slug(key) == item.check.name
-                )
-            if item.part.name not in self._agreements:
-                self._agreements[item.part.name] = all(
-                    same(part(*case.args), composed(*case.args), part.tolerance, part.loose)
-                    for case in generic(item.part.name, self.seed)
-                )
-        except (StudentFault, ValueError, IndexError, TypeError):
-            self._agreements[item.part.name] = False
-        return self._agreements[item.part.name]
-
-    def _named(self, item: Item, part: Part, verdict: Verdict) -> Verdict:
-        """The verdict with the mistake's name, where there is one."""
-        if verdict.misconceptions:
-            return verdict
-        key = item.part.name, item.check.name == "extreme-values" or item.check.name == "zeros-above-diagonal"
-        if key not in self._diagnoses:
-            book, quick = self._known_book(item.part)
-            extreme = tuple(extremes(item.part.name, self.seed)) if key[1] and item.part.name in FAMILIES else ()
-            extreme = tuple(case for case in extreme if case.extra["width"] == "float64")
-            self._diagnoses[key] = diagnose(part, book, self.seed, extreme, quick=quick)
-        return replace(verdict, misconceptions=self._diagnoses[key])
+    def settled(self, key: str) -> bool:
+        """Whether a check is in the plan and neither it nor one that it waits for is being judged right now."""
+        item = self._by_id.get(key)
+        waits = {key, *(f"{item.part.slug}.{name}" for name in item.check.needs)} if item else set()
+        return item is not None and not waits & self._judging
 
 
 def run(item: Item, part: Part, seed: int) -> Verdict:
@@ -213,7 +134,7 @@ def run(item: Item, part: Part, seed: int) -> Verdict:
     except Exception as error:
         where = f"{item.check.file}: the check {item.check.name!r}"
         raise GraderFault(f"{where} failed on {item.part.name}: {type(error).__name__}: {error}") from error
-    return _verdict(item, "passed", "; ".join(part.notes))
+    return _verdict(item, "passed", "; ".join(part.notes) if item.check.name in NOTED else "")
 
 
 def _failed(item: Item, found: Violation, case: Case | None) -> Verdict:
@@ -226,9 +147,12 @@ def _failed(item: Item, found: Violation, case: Case | None) -> Verdict:
         value = getattr(found, key)
         if value is not None:
             evidence[key] = _plain(value)
-    verdict = _verdict(item, "failed", found.message, found.hint, evidence)
-    known = [all_misconceptions().get(key) for key in found.names]
-    return replace(verdict, misconceptions=tuple(named(mistake, item.part.name) for mistake in known))
+    return _with_names(_verdict(item, "failed", found.message, found.hint, evidence), found.names)
+
+
+def _with_names(verdict: Verdict, ids: tuple[str, ...]) -> Verdict:
+    known = [all_misconceptions().get(key) for key in ids if key]
+    return replace(verdict, misconceptions=tuple(named(mistake, verdict.part) for mistake in known))
 
 
 def _readable(item: Item, case: Case) -> dict[str, Any]:
@@ -269,7 +193,8 @@ def _fault(item: Item, fault: StudentFault, case: Case | None) -> Verdict:
     else:
         assert isinstance(fault, BadResult | NoGradient)
         status = "failed"
-    return _verdict(item, status, fault.message, hint, evidence)
+    verdict = _verdict(item, status, fault.message, hint, evidence)
+    return _with_names(verdict, (name_fault(fault) or "",))
 
 
 def _verdict(

@@ -36,6 +36,12 @@ class Caller(Protocol):
     def fresh(self) -> Caller:
         """The same submission in a process that has seen nothing yet."""
 
+    def anew(self) -> Caller:
+        """The same submission in a new process each time."""
+
+    def reseed(self, seed: int) -> None:
+        """Put the global random generators of its process into a known state."""
+
     def dtypes(self) -> tuple[str, ...]:
         """The number types of the latest results, as they were returned."""
 
@@ -83,7 +89,34 @@ class Part:
         return ("result",) if self.part.returns == "dict" else tuple(self.part.returns)
 
     def __call__(self, *args: Any) -> Any:
-        """The student's results; errors: the worker's faults, which the engine turns into verdicts."""
+        """The student's results, in the reference's shapes.
+
+        errors: the worker's faults, and Unexpected for another shape; the engine turns them into verdicts.
+        """
+        results = self.caller.call(self.part, args)
+        if self.part.returns != "dict":
+            expected = self._shapes(args)
+            for name, result, shape in zip(self.outputs, _each(results), expected, strict=True):
+                if result.shape != shape:
+                    raise Unexpected(
+                        Violation(
+                            f"{name} is {shape_text(result.shape)} here, expected {shape_text(shape)}",
+                            expected=list(shape),
+                            observed=list(result.shape),
+                        )
+                    )
+        return results
+
+    def _shapes(self, args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
+        """The shapes of the reference's results, computed once for arguments of the same shapes."""
+        key = (self.name, _outline(args))
+        if key not in _SHAPES:
+            with np.errstate(all="ignore"):
+                _SHAPES[key] = tuple(result.shape for result in _each(self.expected(*args)))
+        return _SHAPES[key]
+
+    def raw(self, *args: Any) -> Any:
+        """The student's results, of whatever shape."""
         return self.caller.call(self.part, args)
 
     def expected(self, *args: Any) -> Any:
@@ -97,6 +130,10 @@ class Part:
     def fresh(self) -> Part:
         """The same function in a process that has seen nothing yet."""
         return Part(self.spec, self.part, self.caller.fresh(), self.notes)
+
+    def anew(self) -> Part:
+        """The same function in a new process each time."""
+        return Part(self.spec, self.part, self.caller.anew(), self.notes)
 
     def note(self, text: str) -> None:
         """Remember something that is no mistake but worth saying."""
@@ -147,6 +184,22 @@ class Part:
                 subject = f"{name} of {what}" if many else name
                 return violation(f"{subject}: {gap}", gap, left, right, hint)
         return None
+
+
+_SHAPES: dict[Any, tuple[tuple[int, ...], ...]] = {}
+
+
+def _outline(tree: Any) -> Any:
+    """The shapes of a tree of arguments, hashable."""
+    if isinstance(tree, np.ndarray):
+        return tree.shape
+    if isinstance(tree, dict):
+        return tuple((key, _outline(value)) for key, value in tree.items())
+    return tuple(_outline(item) for item in tree) if isinstance(tree, list | tuple) else ()
+
+
+def _each(results: Any) -> list[Array]:
+    return [np.asarray(result) for result in (results if isinstance(results, tuple) else (results,))]
 
 
 def violation(message: str, gap: Gap, observed: Any, expected: Any, hint: str = "") -> Violation:

@@ -33,6 +33,7 @@ class Check:
     cases    (part, seed) -> the inputs, from small to large, visited until one is a counterexample
     judge    (part, case) -> Violation or None
     needs    names of checks of the same part without which this one says nothing
+    numbers  False for what wrong numbers do not explain, so that no mistake in them is named
     carried  False for what is judged on behaviour alone, whatever the sub-parts do
     """
 
@@ -43,6 +44,7 @@ class Check:
     judge: Judge
     needs: tuple[str, ...]
     carried: bool
+    numbers: bool
     file: str
 
     def applies_to(self, part: PartSpec) -> bool:
@@ -61,6 +63,7 @@ def check(
     name: str | None = None,
     needs: Sequence[str] = ("shape",),
     carried: bool = True,
+    numbers: bool = True,
 ) -> Callable[[Judge], Judge]:
     """Register a function as a check under its own name, with `-` for `_`.
 
@@ -74,7 +77,7 @@ def check(
             raise RegistrationError(
                 f"{file}: the check {key!r} needs `parts` and a sentence in `says` that ends with a full stop"
             )
-        registry.add(key, Check(key, tuple(parts), says, cases, judge, tuple(needs), carried, file), file)
+        registry.add(key, Check(key, tuple(parts), says, cases, judge, tuple(needs), carried, numbers, file), file)
         return judge
 
     return register

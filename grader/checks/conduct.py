@@ -7,20 +7,26 @@ import numpy as np
 from grader.cases import HANDOUT, SMALLEST, Case, make, one
 from grader.checks import check
 from grader.checks.gradients import leaves, name_of
-from grader.compare import number
+from grader.compare import Array, number
 from grader.part import Part
 from grader.verdict import Violation
 
 
-@check(parts=["@function"], says="The arguments are the same after the call as before it.", cases=one(HANDOUT))
+@check(
+    parts=["@function"],
+    says="The arguments are the same after the call as before it.",
+    cases=one(HANDOUT),
+    numbers=False,
+)
 def inputs_unchanged(part: Part, case: Case) -> Violation | None:
     _, after = part.caller.echo(part.part, case.args)
-    left = dict(leaves(list(after)))
-    for path, before in leaves(list(case.args)):
+    left = dict(leaves(list(after), "fi"))
+    for path, before in leaves(list(case.args), "fi"):
         now = left.get(path)
         if now is None or now.shape != before.shape or not np.array_equal(now, before):
             return Violation(
                 f"{name_of(part, path)} is changed by the call",
+                names=("argument-changed",),
                 hint="Make a new array: write x = x + y rather than x += y, and copy before you fill entries in.",
             )
     return None
@@ -30,6 +36,7 @@ def inputs_unchanged(part: Part, case: Case) -> Violation | None:
     parts=["@function"],
     says="The same arguments give the same results: again, after other arguments, and in a fresh process.",
     cases=one(HANDOUT),
+    numbers=False,
 )
 def repeatable(part: Part, case: Case) -> Violation | None:
     other = make(part.name, SMALLEST, case.key[0], stream=6)
@@ -41,15 +48,41 @@ def repeatable(part: Part, case: Case) -> Violation | None:
         (part.fresh()(*case.args), "in a fresh process"),
     ):
         for left, right in zip(_each(results), _each(first), strict=True):
-            if gap := part.gap(left, right):
+            if gap := part.gap(*_without_nan(left, right)):
                 return Violation(
                     f"the results differ by {number(gap.size)} {when}",
+                    names=("random-results" if _random(part, case) else "remembers-calls",),
                     where=gap.index,
                     size=gap.size,
                     allowed=gap.allowed,
                     hint="No randomness and no memory between calls: results depend on the arguments alone.",
                 )
     return None
+
+
+def _random(part: Part, case: Case) -> bool:
+    """Whether results follow the state of the random generators, or differ in processes that have seen nothing."""
+    alone = part.anew()
+    results = []
+    for seed in (1, 1, 2):
+        alone.caller.reseed(seed)
+        results.append(alone(*case.args))
+    one, again, other = results
+    if _differ(part, one, again):
+        return _differ(part, part.anew()(*case.args), part.anew()(*case.args))
+    return _differ(part, one, other)
+
+
+def _differ(part: Part, left: object, right: object) -> bool:
+    return any(part.gap(*_without_nan(a, b)) for a, b in zip(_each(left), _each(right), strict=True))
+
+
+def _without_nan(left: object, right: object) -> tuple[Array, Array]:
+    """Two results with 0 where both are NaN: that is the same answer, whether or not it is a good one."""
+    one, other = np.asarray(left, np.float64), np.asarray(right, np.float64)
+    if one.shape != other.shape or not (both := np.isnan(one) & np.isnan(other)).any():
+        return one, other
+    return np.where(both, 0.0, one), np.where(both, 0.0, other)
 
 
 def _each(results: object) -> tuple[object, ...]:

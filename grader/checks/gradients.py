@@ -14,6 +14,7 @@ import numpy as np
 
 from grader.cases import HANDOUT, Case, make, one
 from grader.checks import check
+from grader.checks.detached import name_cut
 from grader.compare import Array, number
 from grader.part import Part, Path
 from grader.verdict import Violation
@@ -23,15 +24,15 @@ FINE = (6e-6, 1e-6)
 COARSE = (4e-3, 3e-2)
 
 
-def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Array]]:
-    """Every floating array of a tree of arguments with the way to it."""
+def leaves(tree: Any, kinds: str = "f", path: Path = ()) -> Iterator[tuple[Path, Array]]:
+    """Every array of a tree of arguments, of the number kinds asked for, with the way to it."""
     if isinstance(tree, dict):
         for key, value in tree.items():
-            yield from leaves(value, (*path, key))
+            yield from leaves(value, kinds, (*path, key))
     elif isinstance(tree, list | tuple):
         for index, value in enumerate(tree):
-            yield from leaves(value, (*path, index))
-    elif isinstance(tree, np.ndarray) and tree.dtype.kind == "f":
+            yield from leaves(value, kinds, (*path, index))
+    elif isinstance(tree, np.ndarray) and tree.dtype.kind in kinds:
         yield path, tree
 
 
@@ -121,8 +122,8 @@ def _differences(part: Part, slopes: _Slopes, step: float) -> Violation | None:
 
 def _automatic(part: Part, slopes: _Slopes, step: float, relative: float) -> Violation | None:
     paths = list(slopes.directions)
-    found = part.caller.gradient(part.part, slopes.args, slopes.cotangents, paths)
-    for path, given in zip(paths, found, strict=True):
+    found = dict(zip(paths, part.caller.gradient(part.part, slopes.args, slopes.cotangents, paths), strict=True))
+    for path, given in found.items():
         u = slopes.directions[path]
         expected = slopes.slope(part, {path: u}, step)
         observed = 0.0 if given is None else float(np.sum(given * u))
@@ -134,6 +135,7 @@ def _automatic(part: Part, slopes: _Slopes, step: float, relative: float) -> Vio
                 expected=float(f"{expected:.4g}"),
                 observed=what,
                 hint="Something on the way is cut off: look for detach, no_grad, .data, .item(), torch.tensor.",
+                names=_cut(part, slopes, found) if relative == FINE[1] else (),
             )
         reference = slopes.slope(part.expected, {path: u}, step)
         if abs(reference) > 1e-3 and not abs(expected) > 1e-6 * abs(reference):
@@ -142,3 +144,12 @@ def _automatic(part: Part, slopes: _Slopes, step: float, relative: float) -> Vio
                 hint=f"Use {name_of(part, path)} in the computation.",
             )
     return None
+
+
+def _cut(part: Part, slopes: _Slopes, found: dict[Path, Array | None]) -> tuple[str, ...]:
+    """The place at which the graph is cut off, where it is known."""
+    along = {p: 0.0 if g is None else float(np.sum(g * slopes.directions[p])) for p, g in found.items()}
+    name = name_cut(
+        part, slopes.args, found, along, lambda f, path: slopes.slope(f, {path: slopes.directions[path]}, FINE[0])
+    )
+    return (name,) if name else ()

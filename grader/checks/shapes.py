@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,13 @@ from grader.cases import MIDDLE, Case, as_float32, generic, one
 from grader.checks import check
 from grader.compare import shape_text
 from grader.part import Part
+from grader.patterns import name_numbers
 from grader.verdict import Violation
 
 
 @check(parts=["@function"], says="The results have the shapes of the contract.", cases=generic, needs=())
 def shape(part: Part, case: Case) -> Violation | None:
-    observed, expected = _each(part(*case.args)), _each(part.expected(*case.args))
+    observed, expected = _each(part.raw(*case.args)), _each(part.expected(*case.args))
     for name, left, right in zip(part.outputs, observed, expected, strict=True):
         if left.shape != right.shape:
             letters = part.part.returns[name] if isinstance(part.part.returns, dict) else ""
@@ -44,7 +46,7 @@ def _hint(left: tuple[int, ...], right: tuple[int, ...]) -> str:
     return ""
 
 
-@check(parts=["@function"], says="The results are floating-point numbers.", cases=one(MIDDLE))
+@check(parts=["@function"], says="The results are floating-point numbers.", cases=one(MIDDLE), numbers=False)
 def dtype(part: Part, case: Case) -> Violation | None:
     for given, args in (("float64", case.args), ("float32", as_float32(case.args))):
         part(*args)
@@ -54,6 +56,7 @@ def dtype(part: Part, case: Case) -> Violation | None:
                     f"{name} is of type {found} for {given} arguments",
                     expected=given,
                     observed=found,
+                    names=("results-integer",) if found.startswith(("int", "uint", "bool")) else (),
                     hint="Keep the numbers floating-point: do not round, and do not store them in an integer array.",
                 )
             if found != given:
@@ -64,7 +67,10 @@ def dtype(part: Part, case: Case) -> Violation | None:
 @check(parts=["@function"], says="The results are the numbers that the formula gives.", cases=generic)
 def value(part: Part, case: Case) -> Violation | None:
     observed, expected = part(*case.args), part.expected(*case.args)
-    return part.differs(observed, expected, "the output", f"The formula: {part.part.formula}.")
+    found = part.differs(observed, expected, "the output", f"The formula: {part.part.formula}.")
+    if found and (name := name_numbers(observed, expected, part.tolerance)):
+        return replace(found, names=(name,))
+    return found
 
 
 def _each(results: Any) -> list[Any]:

@@ -108,7 +108,7 @@ class Family:
 
 registry: Registry[Misconception] = Registry("misconception")
 families: dict[str, list[Family]] = {}
-cuts: dict[str, list[Cut]] = {}
+_cuts: dict[str, list[Cut]] = {}
 
 
 def misconception(
@@ -140,7 +140,17 @@ def cut(key: str, *, part: str, title: str, formula: str, why: str, cure: str) -
     def register(frozen: Function) -> Function:
         file = sys.modules[frozen.__module__].__file__ or frozen.__module__
         pattern(key, part=(part,), title=title, formula=formula, why=why, cure=cure, file=file)
-        cuts.setdefault(part, []).append(Cut(key, frozen))
+        _cuts.setdefault(part, []).append(Cut(key, frozen))
+        return frozen
+
+    return register
+
+
+def also_cut(key: str, *, part: str) -> Callable[[Function], Function]:
+    """Another way in which a known cut shows, such as with the gradient through a maximum or without it."""
+
+    def register(frozen: Function) -> Function:
+        _cuts[part].append(Cut(key, frozen))
         return frozen
 
     return register
@@ -173,7 +183,7 @@ def singles(part: str) -> Iterator[Candidate]:
 def cuts_of(part: str) -> Iterator[Cut]:
     """The known places at which a part's gradient is cut off."""
     all_misconceptions()
-    yield from cuts.get(part, ())
+    yield from _cuts.get(part, ())
 
 
 def pairs(part: str) -> Iterator[Candidate]:

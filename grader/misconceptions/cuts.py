@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.misconceptions import cut
+from grader.misconceptions import also_cut, cut
 from reference.book import real
 from reference.parts import Parts
 
@@ -36,6 +36,12 @@ def softmax_sum(now: Any, base: Any, the: Parts) -> Any:
     return np.exp(x - top) / _exp(x_0).sum(axis=-1, keepdims=True)
 
 
+@also_cut("softmax-sum-detached", part="softmax")
+def softmax_sum_only(now: Any, base: Any, the: Parts) -> Any:
+    """The gradient goes through the maximum."""
+    return _exp(real(now[0])) / _exp(real(base[0])).sum(axis=-1, keepdims=True)
+
+
 @_cut(
     "probabilities-sum-detached",
     "next_token_probabilities",
@@ -57,6 +63,17 @@ def probabilities_sum(now: Any, base: Any, the: Parts) -> Any:
 def weights_sum(now: Any, base: Any, the: Parts) -> Any:
     allowed = np.tri(len(now[0]), dtype=bool)
     return softmax_sum(*([np.where(allowed, real(S[0]), -np.inf)] for S in (now, base)), the)
+
+
+@also_cut("probabilities-sum-detached", part="next_token_probabilities")
+def probabilities_sum_only(now: Any, base: Any, the: Parts) -> Any:
+    return softmax_sum_only(now, base, the)
+
+
+@also_cut("weights-sum-detached", part="causal_attention_weights")
+def weights_sum_only(now: Any, base: Any, the: Parts) -> Any:
+    allowed = np.tri(len(now[0]), dtype=bool)
+    return softmax_sum_only(*([np.where(allowed, real(S[0]), -np.inf)] for S in (now, base)), the)
 
 
 @_cut(

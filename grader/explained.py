@@ -1,0 +1,246 @@
+"""Knows why a check failed: sub-parts that are wrong and rightly put together, or a mistake that has a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from grader.carried import Composed, closure, own_book, same
+from grader.cases import HANDOUT, Case, generic, make
+from grader.checks.stability import FAMILIES, extremes
+from grader.compare import Tolerance
+from grader.diagnosis import Found, diagnose, named
+from grader.figures import diagnose_figures
+from grader.misconceptions import all_misconceptions
+from grader.part import Part
+from grader.patterns import name_dependence
+from grader.spec import PartSpec, slug
+from grader.verdict import Named, Verdict
+from grader.worker import StudentFault
+
+if TYPE_CHECKING:
+    from grader.engine import Item, Session
+
+PRINTED = Tolerance(0.0, 5e-6, "half a unit of the last of six printed digits")
+EXTREME = ("extreme-values", "zeros-above-diagonal", "large-scores", "value", "confident")
+DEPENDENCE = ("future-does-not-matter", "past-matters")
+RunCheck = Callable[["Item", Part, int], Verdict]
+
+
+class Explained:
+    """The explanations of one session, each part's found out once."""
+
+    def __init__(self, session: Session, run: RunCheck) -> None:
+        self.session, self.run = session, run
+        self.spec, self.student, self.seed = session.spec, session.student, session.seed
+        self.right: set[str] = set()  # parts that are known to be right
+        self._wrongs: dict[str, bool] = {}
+        self._agreements: dict[str, bool] = {}
+        self._diagnoses: dict[str, Found | None] = {}
+        self._alone: dict[str, tuple[Named, ...]] = {}
+        self._figures: dict[str, tuple[Named, ...]] | None = None
+
+    def __call__(self, item: Item, part: Part, verdict: Verdict) -> Verdict:
+        """The verdict as it counts: carried forward, or with the mistake's name, or as it is."""
+        if verdict.status == "failed":
+            return self._carried(item, verdict) or self._named(item, part, verdict)
+        return self._named(item, part, verdict) if verdict.status == "error" else verdict
+
+    # what is wrong below a part
+
+    def _verdicts(self, name: str) -> list[Verdict]:
+        if name in self.right:
+            return []
+        return [self.session.verdict(item.id) for item in self.session.items if item.part.name == name]
+
+    def _wrong(self, name: str) -> bool:
+        """Whether a part fails by a mistake of its own that shows in its results."""
+        if name not in self._wrongs:
+            self._wrongs[name] = False  # while it is being found out
+            self._wrongs[name] = any(verdict.status in ("failed", "error") for verdict in self._verdicts(name))
+        return self._wrongs[name]
+
+    def _wrong_below(self, part: PartSpec) -> tuple[str, ...]:
+        """Wrong parts that reach this one: behind a part that is right whatever it uses nothing is wrong."""
+        found: set[str] = set()
+        waiting = list(part.uses)
+        while waiting:
+            name = waiting.pop()
+            if self._wrong(name):
+                found.add(name)
+            if any(not verdict.passed or verdict.carried for verdict in self._verdicts(name)):
+                waiting.extend(self.spec.part(name).uses)
+        return tuple(name for name in closure(self.spec, part) if name in found)
+
+    def _known_book(self, part: PartSpec) -> tuple[Any, bool]:
+        """The reference with the student's wrong sub-parts in it, a known wrong function where one is known.
+
+        Also whether all of them are known: then nothing is computed in the student's process.
+        """
+        book, all_known = self.spec.book, True
+        for name in self._wrong_below(part):
+            found = self._diagnosed(name)
+            all_known = all_known and found is not None
+            own = found.function if found else getattr(own_book(self.spec, self.student, [name]), name)
+            book = book.replace(**{name: own})
+        return book, all_known
+
+    # errors carried forward
+
+    def _carried(self, item: Item, verdict: Verdict) -> Verdict | None:
+        """A passed verdict when the failure is that of the student's own sub-parts, rightly put together."""
+        criterion = self.spec.criterion_of(item.id)
+        if not item.check.carried or criterion is None or criterion.carried == "none" or not item.part.uses:
+            return None
+        names = self._wrong_below(item.part)
+        if not names or not self._agrees(item, own_book(self.spec, self.student, names)):
+            return None
+        if item.check.name == "gradient" and self.student.backend == "torch":
+            inherited = any(self._failed_at(name, "gradient") for name in names)
+        else:
+            inherited = any(
+                self.run(item, Part(self.spec, item.part, Composed(book, "numpy"), []), self.seed).status == "failed"
+                for book in self._books(item.part, names)
+            )
+        if not inherited:
+            return None
+        whose = " and ".join(f"`{name}`" for name in names)
+        return replace(
+            verdict,
+            status="passed",
+            message=f"right, given your {whose}",
+            hint="",
+            evidence={},
+            misconceptions=(),
+            carried=names,
+        )
+
+    def _books(self, part: PartSpec, names: tuple[str, ...]) -> Any:
+        """Known wrong functions first, which compute here; then the student's own, whatever else those do."""
+        book, all_known = self._known_book(part)
+        if all_known:
+            yield book
+        yield own_book(self.spec, self.student, names)
+
+    def _failed_at(self, name: str, check: str) -> bool:
+        key = f"{self.spec.part(name).slug}.{check}"
+        return self.session.settled(key) and self.session.verdict(key).status in ("failed", "error")
+
+    def _agrees(self, item: Item, book: Any) -> bool:
+        """Whether the student's composite gives what the book gives with the student's parts in it."""
+        part, composed = (Part(self.spec, item.part, who, []) for who in (self.student, Composed(book, "numpy")))
+        try:
+            if item.part.returns == "dict":
+                mine, theirs = part(), composed()
+                return all(
+                    key in mine and np.shape(mine[key]) == np.shape(value) and same(mine[key], value, PRINTED)
+                    for key, value in theirs.items()
+                    if slug(key) == item.check.name
+                )
+            if item.part.name not in self._agreements:
+                self._agreements[item.part.name] = all(
+                    same(part.raw(*case.args), composed.raw(*case.args), part.tolerance, part.loose)
+                    for case in generic(item.part.name, self.seed)
+                ) and _responds(part, self.seed)
+        except (StudentFault, ValueError, IndexError, TypeError):
+            self._agreements[item.part.name] = False
+        return self._agreements[item.part.name]
+
+    # names
+
+    def _named(self, item: Item, part: Part, verdict: Verdict) -> Verdict:
+        """The verdict with the mistake's name, where there is one."""
+        if verdict.misconceptions:
+            return replace(verdict, misconceptions=self._own(item, verdict.misconceptions))
+        if not item.check.numbers:
+            return verdict
+        if item.check.name == "gradient" and self.student.backend == "torch":
+            return verdict
+        return replace(verdict, misconceptions=self._names(item, part, verdict))
+
+    def _own(self, item: Item, names: tuple[Named, ...]) -> tuple[Named, ...]:
+        """Without what a part shows only because one below it does."""
+        below = closure(self.spec, item.part)
+        if item.check.name == "gradient" and any(self._failed_at(name, "gradient") for name in below):
+            return ()
+        seen = {n.id for name in below for verdict in self._verdicts(name) for n in verdict.misconceptions}
+        return tuple(name for name in names if name.id not in seen)
+
+    def _names(self, item: Item, part: Part, verdict: Verdict) -> tuple[Named, ...]:
+        if item.part.returns == "dict":
+            if self._figures is None:
+                self._figures = diagnose_figures(part, self._known_book(item.part)[0])
+            return self._figures.get(item.check.name, ())
+        found = self._diagnosed(item.part.name)
+        if found and (item.check.name in EXTREME or not found.extreme):
+            return found.names
+        if verdict.status == "error":
+            return self._after_calls(part)
+        matrix = (verdict.evidence.get("picture") or {}).get("matrix")
+        if not found and matrix and item.check.name in DEPENDENCE and not self._wrong_below(item.part):
+            key = name_dependence(_pattern(matrix, part.tolerance))
+            return (named(all_misconceptions().get(key), item.part.name),) if key else ()
+        return ()
+
+    def _diagnosed(self, name: str) -> Found | None:
+        """What a part's outputs agree with; nothing where they depend on what was called before."""
+        if name not in self._diagnoses:
+            self._diagnoses[name] = None  # while it is being found out
+            spec = self.spec.part(name)
+            if all(self._repeatable(n) for n in (name, *closure(self.spec, spec))):
+                part = Part(self.spec, spec, self.student, [])
+                extreme = tuple(extremes(name, self.seed)) if name in FAMILIES else ()
+                extreme = tuple(case for case in extreme if case.extra["width"] == "float64")
+                self._diagnoses[name] = self._in_some_book(part, extreme)
+        found = self._diagnoses[name]
+        return found if found and found.names else None
+
+    def _in_some_book(self, part: Part, extreme: tuple[Case, ...]) -> Found | None:
+        """Compared in the book of its own wrong sub-parts, then in the reference: it may do their work itself."""
+        books = [self._known_book(part.part)[0]] if self._wrong_below(part.part) else []
+        for book in (*books, self.spec.book):
+            with suppress(StudentFault, ValueError, IndexError, TypeError):
+                if found := diagnose(part, book, self.seed, extreme):
+                    return found
+        return None
+
+    def _repeatable(self, name: str) -> bool:
+        """Outputs that depend on what was called before are not compared with anything."""
+        return name in self.right or not self._failed_at(name, "repeatable")
+
+    def _after_calls(self, part: Part) -> tuple[Named, ...]:
+        """For a part that raises: whether it does so only after it was called before."""
+        if part.name not in self._alone:
+            self._alone[part.name] = ()
+            for case in generic(part.name, self.seed):
+                try:
+                    part.raw(*case.args)
+                except StudentFault:
+                    self._alone[part.name] = self._works_alone(part, case)
+                    break
+        return self._alone[part.name]
+
+    def _works_alone(self, part: Part, case: Case) -> tuple[Named, ...]:
+        try:
+            alone = part.anew().raw(*case.args)
+        except StudentFault:
+            return ()
+        if same(alone, part.expected(*case.args), part.tolerance, part.loose):
+            return (named(all_misconceptions().get("remembers-calls"), part.name),)
+        return ()
+
+
+def _responds(part: Part, seed: int) -> bool:
+    """Whether other numbers in the same shapes give other results: agreement in emptiness carries nothing."""
+    one, other = (part.raw(*make(part.name, HANDOUT, seed, stream).args) for stream in (0, 9))
+    return not same(one, other, part.loose)
+
+
+def _pattern(matrix: list[list[Any]], tolerance: Tolerance) -> Any:
+    """Who depends on whom, from a picture's numbers; what is no number counts as dependence."""
+    D = np.array([[np.inf if x is None or isinstance(x, str) else float(x) for x in row] for row in matrix])
+    return tolerance.allowed(D) < D
