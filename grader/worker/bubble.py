@@ -12,6 +12,7 @@ from .inside.landlock import READ
 from .view import Rule
 
 _SPLIT = ("--unshare-net", "--unshare-ipc", "--unshare-uts")
+_OPEN = ("--perms", "0755")
 _SECONDS = 10
 
 
@@ -22,7 +23,7 @@ def find() -> tuple[str | None, str]:
     if program is None:
         return None, "bubblewrap is not installed"
     true = shutil.which("true") or "/bin/true"
-    command = [program, *_SPLIT, "--ro-bind", "/", "/", "--dev", "/dev", "--", true]
+    command = [program, *_SPLIT, "--ro-bind", "/", "/", "--dev", "/dev", *_OPEN, "--dir", "/dev/x", "--", true]
     try:
         done = subprocess.run(command, env={}, capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -36,11 +37,20 @@ def wrap(command: Sequence[str], program: str, rules: Sequence[Rule], inside: Pa
 
     No namespace of processes: denying forks has made it needless, and process numbers stay the same on both sides.
     """
-    view = ["--ro-bind", "/proc", "/proc", "--dev", "/dev", "--ro-bind", str(inside), str(inside)]
     shown = [path for kind, path in rules if kind == READ and not path.startswith("/dev/")]
-    for path in [*shown, *_start(command[0])]:
+    shown += [*_start(command[0]), str(inside), "/proc"]
+    view = [word for parent in _parents([*shown, str(folder)]) for word in (*_OPEN, "--dir", parent)]
+    for path in shown:
         view += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
+    view += ["--dev", "/dev"]
     return [program, *_SPLIT, *view, "--bind", str(folder), str(folder), "--chdir", str(folder), "--", *command]
+
+
+def _parents(paths: Sequence[str]) -> list[str]:
+    """Every folder above ``paths``, outermost first, without those that are shown: others than root are to pass."""
+    above = {str(parent) for path in paths for parent in Path(path).parents}
+    shown = {path for path in paths if not os.path.islink(path)}
+    return sorted(p for p in above if p != "/" and not any(p == s or p.startswith(f"{s}/") for s in shown))
 
 
 def _start(python: str) -> list[str]:

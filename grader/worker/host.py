@@ -79,6 +79,8 @@ class Host:
         except GraderFault:
             if self._closed or not self.forks:
                 raise
+            if self.isolation.bubblewrap and (self._warm is None or self._warm.threads is None):
+                self.isolation = resolve(self.level, self.python, wrapped=False)  # it cannot start in there
             return self._start()  # an earlier submission may have harmed the warm parent: this one gets a new one
 
     def _start(self) -> "Worker":
