@@ -96,7 +96,7 @@ class Session:
             return _verdict(item, "skipped", reason)
         if not self.student.defines(item.part.name):
             return _verdict(
-                item, "missing", f"{item.part.name} is not defined", f"Write def {item.part.signature}: ..."
+                item, "missing", f"{item.part.name} is not defined", f"Write {item.part.stub}: ..."
             )
         for name in item.check.needs:
             needed = f"{item.part.slug}.{name}"

@@ -68,9 +68,13 @@ class SpecLimits(_Model):
 
 
 class PartSpec(_Model):
-    """One function that a student writes: its arguments and results with their shapes in the book's letters."""
+    """One function that a student writes: its arguments and results with their shapes in the book's letters.
+
+    kind    function, or module: a class of torch modules, whose `forward` has these arguments and results
+    """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]
+    kind: Literal["function", "module"] = "function"
     arguments: dict[str, str] = {}
     returns: dict[str, str] | Literal["dict"]
     uses: tuple[str, ...] = ()
@@ -86,6 +90,11 @@ class PartSpec(_Model):
     def signature(self) -> str:
         """As a student writes it."""
         return f"{self.name}({', '.join(self.arguments)})"
+
+    @property
+    def stub(self) -> str:
+        """The line that defines it."""
+        return f"class {self.name}(torch.nn.Module)" if self.kind == "module" else f"def {self.signature}"
 
 
 class Criterion(_Model):
