@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from grader.engine import Item, Session
 
 PRINTED = Tolerance(0.0, 5e-6, "half a unit of the last of six printed digits")
-EXTREME = ("extreme-values", "zeros-above-diagonal", "large-scores", "value", "confident")
+EXTREME = ("extreme-values", "zeros-above-diagonal", "large-scores", "value", "confident", "nothing-allowed")
 DEPENDENCE = ("future-does-not-matter", "past-matters")
 RunCheck = Callable[["Item", Part, int], Verdict]
 

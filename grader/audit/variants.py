@@ -13,7 +13,7 @@ from typing import Literal
 
 from grader.carried import closure
 from grader.misconceptions import Misconception, all_misconceptions
-from grader.spec import Spec
+from grader.spec import Spec, slug
 from grader.submission import Submission, read
 
 Kind = Literal["wrong", "degenerate", "right"]
@@ -66,11 +66,12 @@ WRONG = {}
 
 class Choice:
     def __init__(self, id, title, formula, why, cure):
-        self.id = id
+        self.id, self.title, self.formula, self.why, self.cure = id, title, formula, why, cure
 
 
 class Family:
     def __init__(self, part, function, places):
+        self.places = places
         for place, choices in places.items():
             for value, choice in choices.items():
                 WRONG[choice.id] = partial(function, **{place: value})
@@ -109,6 +110,7 @@ ONE_PART = {
     "last-row-only": "tree(right(*args), lambda y: y[-1:] if y.ndim else y[None])",
     "half-precision": "tree(right(*args), lambda y: np.asarray(y).astype(np.float16))",
 }
+ROUNDING = ("integers", "rounded")
 
 HELPERS = """
 memory = {}
@@ -116,10 +118,14 @@ memory = {}
 
 def tree(y, f):
     if isinstance(y, tuple):
-        return tuple(f(np.asarray(item, float)) for item in y)
+        return tuple(f(numbers(item)) for item in y)
     if isinstance(y, dict):
-        return {key: f(np.asarray(item, float)) for key, item in y.items()}
-    return f(np.asarray(y, float))
+        return {key: f(numbers(item)) for key, item in y.items()}
+    return f(numbers(y))
+
+
+def numbers(y):
+    return y if isinstance(y, np.ndarray) and y.dtype.kind == "i" else np.asarray(y, float)
 
 
 def fitted(x, shape):
@@ -162,6 +168,8 @@ def variants(spec: Spec) -> Iterator[Variant]:
     for part in spec.parts:
         if part.returns != "dict":
             for change, code in ONE_PART.items():
+                if change in ROUNDING and "ids" in part.traits:
+                    continue  # integers stay as they are
                 source = (
                     HELPERS.replace("CHANGE", code) + f"\nBOOK = RIGHT.replace({part.name}=changed(RIGHT.{part.name}))"
                 )
@@ -186,7 +194,7 @@ def _inlined(spec: Spec) -> Iterator[Variant]:
                 if used in known.parts and known.wrong is not None and known.id.endswith("no-maximum"):
                     change = f"RIGHT.replace({used}=WRONG[{known.id!r}]).{part.name}"
                     source = _with(known, f"BOOK = RIGHT.replace({part.name}={change})")
-                    key = f"{part.slug}.inlined-{known.id}"
+                    key = f"{part.slug}.inlined-{slug(used)}-{known.id}"
                     yield Variant(key, "wrong", part.name, known.id, _submission(spec, source, known.file))
 
 
@@ -201,7 +209,7 @@ def _right(spec: Spec) -> Iterator[Variant]:
         ("reference", "right(*args)"),
         ("lists", "tree(right(*args), lambda y: y.tolist())"),
         ("views", "tree(right(*args), lambda y: np.asarray(y.T, order='C').T)"),
-        ("float32", "tree(right(*args), lambda y: y.astype(np.float32))"),
+        ("float32", "tree(right(*args), lambda y: y.astype(np.float32) if y.dtype.kind == 'f' else y)"),
         ("prints", "print('called with', len(args)) or right(*args)"),
     ):
         yield Variant(name, "right", "", "", _submission(spec, _wrapped(spec, code)))
@@ -215,9 +223,9 @@ def _wrapped(spec: Spec, code: str) -> str:
 
 
 def _twin(spec: Spec) -> Variant | None:
-    """The reference's torch twin, where it has one and torch is installed."""
-    module = spec.reference.split(":")[0].split(".")[0]
-    twin = files(module) / "torch_twin.py"
+    """The reference's torch twin, where it has one and torch is installed: `reference.x` has `x_torch_twin.py`."""
+    package, *module = spec.reference.split(":")[0].split(".")
+    twin = files(package) / "_".join([*module, "torch_twin.py"])
     if importlib.util.find_spec("torch") is None or not twin.is_file():
         return None
     sources = {spec.file: twin.read_bytes()}

@@ -71,7 +71,7 @@ def gain_then_shift(part: Part, case: Case) -> Violation | None:
 
 
 @check(
-    parts=["feed_forward"],
+    parts=["feed_forward", "ffn"],
     says="The hidden layer is cut off below 0: between active and inactive units the network is not affine.",
     cases=some(SMALLEST, HANDOUT),
 )

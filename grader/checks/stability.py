@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.cases import HANDOUT, MIDDLE, SMALLEST, Case, as_float32, make, some
+from grader.cases import EXTREMES, HANDOUT, MIDDLE, SMALLEST, Case, as_float32, make, some
 from grader.checks import check
 from grader.compare import Tolerance
 from grader.part import Part
@@ -85,6 +85,7 @@ FAMILIES: dict[str, Any] = {
     "attention_head": _scaled("attention_head", (1e-4,), constant=True),
     "decoder_block": _scaled("decoder_block", (1e4, 1e-4), constant=True),
     "decoder": _decoder,
+    **EXTREMES,
 }
 
 

@@ -72,20 +72,23 @@ class Cut:
 
 
 class Family:
-    """A part's formula with places at which one can go wrong; the function takes one keyword for each place.
+    """A part's formula, or that of parts that are alike, with places at which one can go wrong.
 
+    The function takes one keyword for each place.
     places   keyword -> {value: Choice}; the function's default at each place is right
     The registry gets one misconception for each choice. Two wrong choices at two places are two mistakes.
     """
 
-    def __init__(self, part: str, function: Function, places: Mapping[str, Mapping[str, Choice]]) -> None:
-        self.part, self.function, self.places = part, function, places
+    def __init__(
+        self, part: str | Sequence[str], function: Function, places: Mapping[str, Mapping[str, Choice]]
+    ) -> None:
+        self.parts, self.function, self.places = (part,) if isinstance(part, str) else tuple(part), function, places
         file = sys.modules[function.__module__].__file__ or function.__module__
         self._of = {
             (place, value): _register(
                 Misconception(
                     choice.id,
-                    (part,),
+                    self.parts,
                     choice.title,
                     choice.formula,
                     choice.why,
@@ -97,7 +100,8 @@ class Family:
             for place, choices in places.items()
             for value, choice in choices.items()
         }
-        families.setdefault(part, []).append(self)
+        for name in self.parts:
+            families.setdefault(name, []).append(self)
 
     def pairs(self) -> Iterator[Candidate]:
         """Every two wrong choices at two different places."""

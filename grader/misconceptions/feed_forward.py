@@ -84,8 +84,9 @@ def _activation(key: str, name: str, why: str) -> Choice:
     return Choice(f"activation-{key}", f"{name} in place of ReLU", f"{name}(H W_1 + b_1) W_2 + b_2", why, FORMULA)
 
 
+BOTH = ("feed_forward", "ffn")  # the same function in two assignments
 NETWORK = Family(
-    "feed_forward",
+    BOTH,
     network,
     {
         "activation": {
@@ -172,7 +173,7 @@ NETWORK = Family(
 
 @misconception(
     "feed-forward-adds-residual",
-    part="feed_forward",
+    part=BOTH,
     title="the input is added already here",
     formula="H + ReLU(H W_1 + b_1) W_2 + b_2",
     why="The residual belongs to the block.",
@@ -184,7 +185,7 @@ def residual_inside(H: Any, W_1: Any, b_1: Any, W_2: Any, b_2: Any) -> Any:
 
 @misconception(
     "feed-forward-centres-positions",
-    part="feed_forward",
+    part=BOTH,
     title="the mean over the positions is subtracted",
     formula="ReLU((H - mean over t of H) W_1 + b_1) W_2 + b_2: positions mix, the future leaks",
     why="Batch norm centres that way.",
