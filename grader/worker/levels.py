@@ -59,15 +59,23 @@ def resolve(level: str, python: str = sys.executable, *, wrapped: bool = True) -
     if level == "none":
         return Isolation("none")
     if level != "process":
-        layers = sandbox(python)
-        lacking = [layer for layer in layers if layer.required and not layer.held]
+        lacking = _lacking(python)
         if not lacking:
-            return _sandbox(layers, python, wrapped)
+            return _sandbox(sandbox(python), python, wrapped)
         if level == "sandbox":
             reasons = "; ".join(f"{layer.name}: {layer.why}. {layer.remedy}" for layer in lacking)
             raise GraderFault(f"the isolation level 'sandbox' is not to be had here. {reasons}")
     plain = {"linux": ("rlimits", "no_new_privs"), "win32": ()}
     return Isolation("process", plain.get(sys.platform, ("rlimits",)))
+
+
+def levels_available(python: str = sys.executable) -> tuple[str, ...]:
+    """The names of the levels that this machine gives, strongest first."""
+    return tuple(level for level in LEVELS[1:] if level != "sandbox" or _lacking(python) == [])
+
+
+def _lacking(python: str) -> list[Layer]:
+    return [layer for layer in sandbox(python) if layer.required and not layer.held]
 
 
 def _sandbox(layers: tuple[Layer, ...], python: str, wrapped: bool) -> Isolation:
