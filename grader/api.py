@@ -12,6 +12,7 @@ from grader.engine import selected
 from grader.grading import Grading
 from grader.hosts import Hosts
 from grader.spec import Spec, load
+from grader.submission import Submission
 from grader.verdict import Verdict
 
 Progress = Callable[[int, int, Verdict], None]
@@ -55,7 +56,7 @@ class Result:
 
 
 def grade(
-    path: str | Path,
+    path: str | Path | Submission,
     *,
     assignment: str | Path | Spec,
     seed: int = 0,
@@ -66,6 +67,7 @@ def grade(
 ) -> Result:
     """Grade one submission.
 
+    path        of a file or folder, or what was read from one
     assignment  an id, the path of a spec, or a Spec
     only        a pattern of check ids; the others count as not run, so the score is partial
     hosts       warm parents to share; without them they are started and ended here

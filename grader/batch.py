@@ -1,36 +1,25 @@
-"""Knows how many submissions are graded: one by one or side by side, each result written whole as it is there.
+"""Knows a class: every submission's outcome as soon as it is there, graded here, in jobs or on a cluster.
 
 A fault of the grader or the machine leaves one submission not graded and the others as they are.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import threading
-import traceback
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from grader import __version__
-from grader.api import grade
-from grader.cli import fault_text
+from grader import kept
+from grader.fingerprint import grader_sha256
 from grader.gradebook import NOT_GRADED, Row
-from grader.hosts import Hosts
+from grader.lane import Answer, Fault, Lane, Parcel, address
 from grader.names import Task
-from grader.output import write_whole
 from grader.reports import Report
 from grader.spec import Spec
-from grader.student import limits_of
-from grader.submission import Unreadable, read
-from grader.worker import GraderFault
+from grader.submission import Submission, Unreadable, read
 from grader.worker.levels import resolve
-
-RUBRIC = "rubric.json"
 
 
 @dataclass(frozen=True)
@@ -40,7 +29,8 @@ class Order:
     out      the folder in which each submission gets a folder of its own
     formats  reports that are written beside `rubric.json`
     level    isolation of the submission's process
-    resume   leave what has been graded already: same submission, spec, grader and seed
+    resume   leave what has been graded already: same submission, spec, grader, seed and isolation
+    cluster  the address of a Dask scheduler, whose workers grade
     """
 
     spec: Spec
@@ -49,6 +39,7 @@ class Order:
     seed: int = 0
     level: str = "auto"
     resume: bool = False
+    cluster: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,91 +65,103 @@ class Outcome:
         return f"{self.task.name}: {round(r['score'], 2):g} of {r['max_score']:g} ({r['percent']:g} %), {passed}{again}"
 
 
-@dataclass
-class _Lanes:
-    """The warm parents of each thread: a conversation belongs to one thread alone."""
-
-    order: Order
-    _local: threading.local = field(default_factory=threading.local)
-    _all: list[Hosts] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def hosts(self) -> Hosts:
-        if getattr(self._local, "hosts", None) is None:
-            self._local.hosts = Hosts(self.order.level, limits_of(self.order.spec))
-            with self._lock:
-                self._all.append(self._local.hosts)
-        hosts: Hosts = self._local.hosts
-        return hosts
-
-    def renew(self) -> None:
-        """After a fault, the next submission of this thread gets new parents."""
-        with suppress(Exception):
-            self._local.hosts.close()
-        self._local.hosts = None
-
-    def close(self) -> None:
-        for hosts in self._all:
-            hosts.close()
-
-
 def run(tasks: Sequence[Task], order: Order, jobs: int = 1) -> Generator[Outcome, None, None]:
-    """The outcome of every task in the order of the tasks, each as soon as it and those before it are there.
+    """The outcome of every task as soon as it is there; what is left from before comes first.
 
-    Closing the iterator ends what has not begun; what is written stays.
+    Closing the iterator ends what has not been done; what is written stays.
+    errors: GraderFault for an isolation that is not to be had or a cluster that is not there; OSError while writing.
     """
-    lanes = _Lanes(order)
-    try:
-        if jobs == 1:
+    parcel_of = _parcels(order)
+    with _way(order, min(jobs, len(tasks))) as way:
+        isolation, todo = way.isolation(order.level), []
+        for task in tasks:
+            parcel = parcel_of(task)
+            if isinstance(parcel.submission, Path):  # it cannot be read: nothing is to be run
+                yield _kept(task, Lane().answer(parcel), order)
+            elif order.resume and (rubric := _before(task, parcel, order, isolation)):
+                yield Outcome(task, rubric, resumed=True)
+            else:
+                todo.append(task)
+        with closing(way.answers(todo, parcel_of)) as answers:
+            for task, answer in answers:
+                yield _kept(task, answer, order)
+
+
+class Way(Protocol):
+    """Where the lanes are; a context manager."""
+
+    def isolation(self, level: str) -> str:
+        """What a level is there."""
+
+    def answers(
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+    ) -> Generator[tuple[Task, Answer], None, None]:
+        """The answer for every task as soon as it is there."""
+
+
+def _way(order: Order, jobs: int) -> AbstractContextManager[Way]:
+    if order.cluster is not None:
+        from grader.cluster import Cluster
+
+        return Cluster(order.cluster)
+    return nullcontext(Jobs(jobs) if jobs > 1 else Here())
+
+
+class Here:
+    """One lane, in this process."""
+
+    def isolation(self, level: str) -> str:
+        """What a level is on this machine."""
+        return str(resolve(level))
+
+    def answers(
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+    ) -> Generator[tuple[Task, Answer], None, None]:
+        """One after the other."""
+        with Lane() as lane:
             for task in tasks:
-                yield one(task, order, lanes.hosts, lanes.renew)
-            return
-        pool = ThreadPoolExecutor(jobs, thread_name_prefix="grader")
+                yield task, lane.answer(parcel(task))
+
+
+class Jobs(Here):
+    """Several processes on this machine."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def answers(
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+    ) -> Generator[tuple[Task, Answer], None, None]:
+        """Side by side."""
+        from grader import jobs
+
+        return jobs.answers(tasks, parcel, self.count)
+
+
+def _parcels(order: Order) -> Callable[[Task], Parcel]:
+    """What makes a parcel of a task."""
+    spec, where = order.spec, address(order.spec)
+    formats = tuple(report.name for report in order.formats)
+
+    def parcel(task: Task) -> Parcel:
+        submission: Submission | Path
         try:
-            waiting: list[Future[Outcome]] = [pool.submit(one, task, order, lanes.hosts, lanes.renew) for task in tasks]
-            for future in waiting:
-                yield future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-    finally:
-        lanes.close()
+            submission = read(task.path, spec.file)
+        except Unreadable:
+            submission = task.path
+        return Parcel(submission, task.name, where, spec.sha256, grader_sha256(), formats, order.seed, order.level)
+
+    return parcel
 
 
-def one(task: Task, order: Order, hosts: Callable[[], Hosts], renew: Callable[[], None]) -> Outcome:
-    """Grade one submission and write its files; a fault of ours becomes an outcome without a rubric."""
+def _before(task: Task, parcel: Parcel, order: Order, isolation: str) -> dict[str, Any] | None:
+    names = [report.file_name for report in order.formats]
+    return kept.before(order.out / task.name, kept.origin(parcel, isolation), names)
+
+
+def _kept(task: Task, answer: Answer, order: Order) -> Outcome:
     folder = order.out / task.name
-    try:
-        if order.resume and (before := _graded_before(task, order, folder)):
-            return Outcome(task, before, resumed=True)
-        result = grade(task.path, assignment=order.spec, seed=order.seed, hosts=hosts(), name=task.name)
-        for report in order.formats:
-            if report.file_name != RUBRIC:
-                write_whole(folder / report.file_name, report.write(result))
-        write_whole(folder / RUBRIC, result.to_json())  # last: where it is, everything is
-        return Outcome(task, result.rubric)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other submissions are graded
-        if isinstance(error, GraderFault):
-            renew()
-        if os.environ.get("GRADER_DEBUG") == "1":
-            traceback.print_exc()
-        with suppress(OSError):
-            (folder / RUBRIC).unlink()  # an earlier one says nothing of this submission
-        return Outcome(task, reason=fault_text(error))
-
-
-def _graded_before(task: Task, order: Order, folder: Path) -> dict[str, Any] | None:
-    """The rubric that lies there, when it is of the same submission, spec, grader, seed and isolation."""
-    try:
-        rubric: dict[str, Any] = json.loads((folder / RUBRIC).read_bytes())
-        same = (
-            rubric["submission"]["sha256"] == read(task.path, order.spec.file).sha256
-            and rubric["submission"]["name"] == task.name
-            and rubric["assignment"]["spec_sha256"] == order.spec.sha256
-            and rubric["provenance"]["grader"] == __version__
-            and rubric["provenance"]["seed"] == order.seed
-            and rubric["provenance"]["isolation"] == str(resolve(order.level))
-            and all((folder / report.file_name).is_file() for report in order.formats)
-        )
-    except (OSError, ValueError, KeyError, TypeError, Unreadable):
-        return None
-    return rubric if same else None
+    if isinstance(answer, Fault):
+        kept.forget(folder)
+        return Outcome(task, reason=answer.reason)
+    return Outcome(task, kept.keep(folder, answer, grader_sha256()))

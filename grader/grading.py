@@ -28,9 +28,17 @@ class Grading:
     """
 
     def __init__(
-        self, path: str | Path, spec: Spec, *, seed: int = 0, hosts: Hosts | None = None, name: str | None = None
+        self,
+        path: str | Path | Submission,
+        spec: Spec,
+        *,
+        seed: int = 0,
+        hosts: Hosts | None = None,
+        name: str | None = None,
     ) -> None:
-        self.path, self.spec, self.seed = Path(path), spec, seed
+        self._submission = path if isinstance(path, Submission) else None
+        self.path = path.path if isinstance(path, Submission) else Path(path)
+        self.spec, self.seed = spec, seed
         self.items = plan(spec)
         self.status: rubrics.SubmissionStatus = "graded"
         self.problem = ""
@@ -38,7 +46,6 @@ class Grading:
         self._own = None if hosts else Hosts(limits=limits_of(spec))
         self._hosts = hosts or self._own
         self._began, self._started = time.perf_counter(), datetime.now(UTC)
-        self._submission: Submission | None = None
         self._student: Student | None = None
         self._session: Session | None = None
         self._verdicts: dict[str, Verdict] = {}
@@ -80,7 +87,7 @@ class Grading:
             return
         assert self._hosts is not None
         try:
-            self._submission = read(self.path, self.spec.file)
+            self._submission = self._submission or read(self.path, self.spec.file)
             self._student = Student(self._submission, self._hosts)
             self._student.load()
             self._session = Session(self.spec, self._student, self.seed)

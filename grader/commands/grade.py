@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import signal
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     "--json", "json_", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="One PATH's rubric."
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Other numbers in the cases.")
+@click.option("--cluster", metavar="ADDRESS", help="Grade on the workers of a Dask scheduler, such as tcp://host:8786.")
 def command(
     paths: tuple[Path, ...],
     assignment: str,
@@ -37,44 +39,72 @@ def command(
     resume: bool,
     json_: Path | None,
     seed: int,
+    cluster: str | None,
 ) -> int:
     """Grade each PATH and write DIR/<submission>/rubric.json and DIR/gradebook.csv.
 
+    Where a job or the run itself ends early, what is written stays, and --resume goes on from there.
     What the grader or the machine failed on is listed as not graded, never as 0; the exit status is 3 then.
     """
-    from grader.hosts import start_early
-
-    start_early(paths[0], _level(isolation))
-    from grader import batch, names
     from grader.cli import BELOW, FAULT, INTERRUPTED, PASSED, Unusable
+
+    level = _level(isolation)
+    if jobs == 1 and cluster is None:
+        from grader.hosts import start_early
+
+        start_early(paths[0], level)
+    from grader import batch, names
+    from grader.progress import progress
     from grader.spec import load
 
     tasks = names.tasks(paths)
     if json_ is not None and len(tasks) != 1:
         raise Unusable(f"--json takes one PATH, {len(tasks)} are given; every rubric is in {out} anyway")
-    level = _level(isolation)
-    order = batch.Order(load(assignment), out, _reports(formats), seed, level, resume)
-    outcomes: list[Outcome] = []
+    order = batch.Order(load(assignment), out, _reports(formats), seed, level, resume, cluster)
+    done: dict[str, Outcome] = {}
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        with _progress(len(tasks)) as tell, closing(batch.run(tasks, order, min(jobs, len(tasks)))) as running:
-            for outcome in running:
-                outcomes.append(outcome)
-                tell(str(outcome))
+        with _terminable():
+            out.mkdir(parents=True, exist_ok=True)
+            with progress(tasks) as tell, closing(batch.run(tasks, order, jobs)) as running:
+                for outcome in running:
+                    done[outcome.task.name] = outcome
+                    tell(outcome)
     except KeyboardInterrupt:
-        left = [batch.Outcome(task, reason="interrupted") for task in tasks[len(outcomes) :]]
-        _gradebook(out, [*outcomes, *left])
-        click.echo(f"interrupted: {len(outcomes)} of {len(tasks)} are graded; --resume goes on from there", err=True)
+        _gradebook(out, [done.get(task.name) or batch.Outcome(task, reason="interrupted") for task in tasks])
+        graded = sum(outcome.rubric is not None for outcome in done.values())
+        click.echo(
+            f"interrupted: {graded} of {len(tasks)} are graded, and stay; the same command with --resume goes on from"
+            " there",
+            err=True,
+        )
         return INTERRUPTED
     except OSError as error:
         raise Unusable(f"{error.filename or out}: cannot be written: {error.strerror or error}") from error
+    outcomes = [done[task.name] for task in tasks]
     _gradebook(out, outcomes)
     if json_ is not None and outcomes[0].rubric is not None:
-        _copy(out / outcomes[0].task.name / batch.RUBRIC, json_)
+        _copy(out / outcomes[0].task.name / "rubric.json", json_)
     if faults := [outcome for outcome in outcomes if outcome.rubric is None]:
         click.echo(_remedy(faults), err=True)
         return FAULT
     return PASSED if all(outcome.rubric and outcome.rubric["passed"] for outcome in outcomes) else BELOW
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM, which ends a job on a cluster or in CI, is an interruption like Ctrl-C."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    old = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, old)
 
 
 def _level(isolation: str | None) -> str:
@@ -121,36 +151,3 @@ def _remedy(faults: Sequence[Outcome]) -> str:
         "Run the same command with --resume. If it happens again, run it with GRADER_DEBUG=1 and report what it prints,"
         f" with the version (grader {__version__})."
     )
-
-
-@contextmanager
-def _progress(count: int) -> Iterator[Callable[[str], None]]:
-    """Tell each outcome: a line each, and from two seconds on, on a terminal, a bar below them."""
-    from grader.output import is_terminal, say
-    from grader.reports._text import clean
-
-    if count == 1 or not is_terminal(sys.stderr):
-        yield lambda text: say(clean(text))
-        return
-    import time
-
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("grading"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task, begun, done = bar.add_task("grading", total=count), time.monotonic(), 0
-
-    def tell(text: str) -> None:
-        nonlocal done
-        done += 1
-        say(clean(text))
-        bar.update(task, completed=done)
-        if time.monotonic() - begun > 2 and not bar.live.is_started:
-            bar.start()
-
-    try:
-        yield tell
-    finally:
-        if bar.live.is_started:
-            bar.stop()

@@ -1,0 +1,93 @@
+"""Knows how a class is graded on a Dask cluster: a parcel goes to a worker there, the files come back.
+
+A submission runs in processes of its own below the worker, as everywhere. What a lost worker had, another one gets.
+"""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from collections.abc import Callable, Generator, Sequence
+from importlib import import_module
+from itertools import islice
+from types import TracebackType
+from typing import Any, Self
+
+from grader.lane import Answer, Fault, Lane, Parcel
+from grader.names import Task
+from grader.worker import GraderFault
+from grader.worker.levels import resolve
+
+CONNECT_SECONDS = 10
+AHEAD = 3  # parcels for each thread of the cluster, so that none waits for the next
+
+
+class Cluster:
+    """The workers of the scheduler at an address; a context manager.
+
+    errors: GraderFault when `distributed` is not installed or nothing answers there.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            self._dask: Any = import_module("distributed")
+        except ImportError as error:
+            raise GraderFault(
+                "--cluster needs the package `distributed` here and there: pip install 'decoder-grader[cluster]'"
+            ) from error
+        try:
+            self._client = self._dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise GraderFault(f"no Dask scheduler answers at {address}: {error}") from error
+
+    def isolation(self, level: str) -> str:
+        """What a level is on the workers, as the first of them says."""
+        return str(self._client.submit(_isolation, level, pure=False).result())
+
+    def answers(
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+    ) -> Generator[tuple[Task, Answer], None, None]:
+        """The answer for every task as soon as it is there; a few for each thread are on their way at a time."""
+        waiting, sent = iter(tasks), {}
+        threads = sum(self._client.nthreads().values()) or 1
+        coming = self._dask.as_completed(loop=self._client.loop)
+
+        def send(count: int) -> None:
+            for task in islice(waiting, count):
+                future = self._client.submit(_answer, parcel(task), key=f"grader-{id(self)}-{task.name}", pure=False)
+                sent[future] = task
+                coming.add(future)
+
+        try:
+            send(AHEAD * threads)
+            for future in coming:
+                error = future.exception()
+                answer = future.result() if error is None else Fault(f"the cluster: {type(error).__name__}: {error}")
+                yield sent.pop(future), answer
+                send(1)
+        finally:
+            self._client.cancel(list(sent))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._client.close()
+
+
+_local = threading.local()
+
+
+def _answer(parcel: Parcel) -> Answer:
+    """On a worker: in the lane of this thread, which ends with the process."""
+    if not hasattr(_local, "lane"):
+        _local.lane = Lane()
+        atexit.register(_local.lane.close)
+    lane: Lane = _local.lane
+    return lane.answer(parcel)
+
+
+def _isolation(level: str) -> str:
+    return str(resolve(level))

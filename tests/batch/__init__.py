@@ -1,0 +1,1 @@
+"""Tests of a class: in one process, in jobs, on a cluster; killed, interrupted, resumed."""
