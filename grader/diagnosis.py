@@ -6,6 +6,7 @@ Every known wrong function is compared on every case; a wrong guess is worse tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import islice
@@ -51,10 +52,10 @@ def _prints(part: str, seed: int) -> tuple[Case, ...]:
     return tuple(case for case in generic(part, seed) if 1 < case.sizes.T < 9)
 
 
-def diagnose(part: Part, book: Any, seed: int, extreme: tuple[Case, ...] = ()) -> Found | None:
+def diagnose(part: Part, books: tuple[Any, ...], seed: int, extreme: tuple[Case, ...] = ()) -> Found | None:
     """The mistake, or the two mistakes, that a part's outputs agree with on every case; None when there is none.
 
-    book     what the part is compared in: the reference, with the student's own wrong sub-parts where there are some
+    books    what the part is compared in, one after the other; a part that is right in the first one makes no mistake
     extreme  further cases for what ordinary numbers do not show: they decide when the ordinary outputs are right, or
              when more than one mistake gives them
     """
@@ -65,30 +66,35 @@ def diagnose(part: Part, book: Any, seed: int, extreme: tuple[Case, ...] = ()) -
     if observed is None:
         return None
     below = {name: closure(part.spec, part.spec.part(name)) for name in closure(part.spec, part.part)}
-    memo, right = Memo(book, below), None
-    prints = _Prints(part, memo, ordinary, observed)
-    more = _observed(part, extreme) if extreme and prints.right else None
-    if prints.right:
-        further = _Prints(part, memo, extreme, more) if more is not None else prints
-        right = Found((), getattr(book, part.name), False)
-        if further.right:
+    prints = []
+    more: list[Any] | None = None
+    for book in books:
+        with suppress(StudentFault, ValueError, IndexError, TypeError):  # its parts do not fit together
+            prints.append(_Prints(part, Memo(book, below), ordinary, observed))
+    if prints and prints[0].right:
+        first = prints[0]
+        right = Found((), getattr(first.memo.book, part.name), False)
+        if not extreme or (more := _observed(part, extreme)) is None:
             return right
-        prints = prints.then(further)
-    for candidates in (
-        singles(part.name),
-        _inlined(part, memo),
-        islice(pairs(part.name), MOST_PAIRS),
-        islice(_with_sub_part(part, memo), MOST_PAIRS),
-    ):
-        found = prints.best(candidates)
-        if len(found) > 1 and extreme and more is None and (more := _observed(part, extreme)) is not None:
-            found = _Prints(part, memo, extreme, more).of_them(found) or found
-        if found:
-            first, *others = found
-            also = tuple(sorted({m.id for c in others for m in c.mistakes} - {m.id for m in first.mistakes}))
-            names = tuple(named(mistake, part.name, also) for mistake in first.mistakes)
-            return Found(names, first.wrong, prints.last == 0)
-    return right if prints.last == 0 else None
+        further = _Prints(part, first.memo, extreme, more)
+        return right if further.right else _search([first.then(further)], (), True) or right
+    return _search(prints, extreme, False)
+
+
+def _search(prints: list[_Prints], extreme: tuple[Case, ...], only_extreme: bool) -> Found | None:
+    """One mistake in any of the books before two mistakes in any of them."""
+    for kinds in ((_of_the_part, _inlined), (_two_of_the_part, _with_sub_part)):
+        for each in prints:
+            for kind in kinds:
+                found = each.best(kind(each.part, each.memo))
+                if len(found) > 1 and extreme and (more := _observed(each.part, extreme)) is not None:
+                    found = _Prints(each.part, each.memo, extreme, more).of_them(found) or found
+                if found:
+                    first, *others = found
+                    also = tuple(sorted({m.id for c in others for m in c.mistakes} - {m.id for m in first.mistakes}))
+                    names = tuple(named(mistake, each.part.name, also) for mistake in first.mistakes)
+                    return Found(names, first.wrong, only_extreme)
+    return None
 
 
 def _observed(part: Part, cases: tuple[Case, ...]) -> list[Any] | None:
@@ -101,6 +107,14 @@ def _observed(part: Part, cases: tuple[Case, ...]) -> list[Any] | None:
     return observed if all(same(a, b, part.tolerance) for a, b in zip(observed, again, strict=True)) else None
 
 
+def _of_the_part(part: Part, memo: Memo) -> Iterator[Candidate]:
+    return singles(part.name)
+
+
+def _two_of_the_part(part: Part, memo: Memo) -> Iterator[Candidate]:
+    return islice(pairs(part.name), MOST_PAIRS)
+
+
 def _inlined(part: Part, memo: Memo) -> Iterator[Candidate]:
     """The mistakes of sub-parts, made inside this part."""
     for name in closure(part.spec, part.part):
@@ -110,12 +124,16 @@ def _inlined(part: Part, memo: Memo) -> Iterator[Candidate]:
 
 def _with_sub_part(part: Part, memo: Memo) -> Iterator[Candidate]:
     """A mistake of the part and one of a direct sub-part that is made inside it."""
+    tried = 0
     for name in part.part.uses:
         for inner in singles(name):
             inside = Memo(memo.put(**{name: inner.wrong}), memo.below)
             for outer in singles(part.name):
                 if takes_the(outer.wrong):
+                    tried += 1
                     yield Candidate(outer.mistakes + inner.mistakes, partial(outer.wrong, the=inside.plain))
+                if tried >= MOST_PAIRS:
+                    return
 
 
 class _Prints:

@@ -17,7 +17,7 @@ from grader.diagnosis import Found, diagnose, named
 from grader.figures import diagnose_figures
 from grader.misconceptions import all_misconceptions
 from grader.part import Part
-from grader.patterns import name_dependence
+from grader.patterns import name_dependence, name_numbers
 from grader.spec import PartSpec, slug
 from grader.verdict import Named, Verdict
 from grader.worker import StudentFault
@@ -41,6 +41,7 @@ class Explained:
         self._wrongs: dict[str, bool] = {}
         self._agreements: dict[str, bool] = {}
         self._diagnoses: dict[str, Found | None] = {}
+        self._looks: dict[str, str | None] = {}
         self._alone: dict[str, tuple[Named, ...]] = {}
         self._figures: dict[str, tuple[Named, ...]] | None = None
 
@@ -128,6 +129,8 @@ class Explained:
 
     def _failed_at(self, name: str, check: str) -> bool:
         key = f"{self.spec.part(name).slug}.{check}"
+        if name in self.right:
+            return False
         return self.session.settled(key) and self.session.verdict(key).status in ("failed", "error")
 
     def _agrees(self, item: Item, book: Any) -> bool:
@@ -165,8 +168,11 @@ class Explained:
     def _own(self, item: Item, names: tuple[Named, ...]) -> tuple[Named, ...]:
         """Without what a part shows only because one below it does."""
         below = closure(self.spec, item.part)
-        if item.check.name == "gradient" and any(self._failed_at(name, "gradient") for name in below):
-            return ()
+        if item.check.name == "gradient" and (
+            any(self._failed_at(name, "gradient") for name in below)
+            or any(self._failed_at(item.part.name, check) for check in ("value", "repeatable", "inputs-unchanged"))
+        ):
+            return ()  # a consequence
         seen = {n.id for name in below for verdict in self._verdicts(name) for n in verdict.misconceptions}
         return tuple(name for name in names if name.id not in seen)
 
@@ -179,38 +185,44 @@ class Explained:
         if found and (item.check.name in EXTREME or not found.extreme):
             return found.names
         if verdict.status == "error":
-            return self._after_calls(part)
+            return self._own(item, self._after_calls(part))
+        if found or not self._repeatable(item.part) or self._wrong_below(item.part):
+            return ()
+        key = self._numbers(part)
         matrix = (verdict.evidence.get("picture") or {}).get("matrix")
-        if not found and matrix and item.check.name in DEPENDENCE and not self._wrong_below(item.part):
+        if key is None and matrix and item.check.name in DEPENDENCE:
             key = name_dependence(_pattern(matrix, part.tolerance))
-            return (named(all_misconceptions().get(key), item.part.name),) if key else ()
-        return ()
+        return (named(all_misconceptions().get(key), item.part.name),) if key else ()
+
+    def _numbers(self, part: Part) -> str | None:
+        """What the numbers of every ordinary case look like, if they look alike in all."""
+        if part.name not in self._looks:
+            self._looks[part.name] = None
+            with suppress(StudentFault):
+                cases = list(generic(part.name, self.seed))
+                observed = [result for case in cases for result in _each(part.raw(*case.args))]
+                expected = [result for case in cases for result in _each(part.expected(*case.args))]
+                self._looks[part.name] = name_numbers(tuple(observed), tuple(expected), part.tolerance)
+        return self._looks[part.name]
 
     def _diagnosed(self, name: str) -> Found | None:
         """What a part's outputs agree with; nothing where they depend on what was called before."""
         if name not in self._diagnoses:
             self._diagnoses[name] = None  # while it is being found out
             spec = self.spec.part(name)
-            if all(self._repeatable(n) for n in (name, *closure(self.spec, spec))):
+            if self._repeatable(spec):
                 part = Part(self.spec, spec, self.student, [])
                 extreme = tuple(extremes(name, self.seed)) if name in FAMILIES else ()
                 extreme = tuple(case for case in extreme if case.extra["width"] == "float64")
-                self._diagnoses[name] = self._in_some_book(part, extreme)
+                # in the book of its own wrong sub-parts, then in the reference: it may do their work itself
+                books = (self._known_book(spec)[0],) if self._wrong_below(spec) else ()
+                self._diagnoses[name] = diagnose(part, (*books, self.spec.book), self.seed, extreme)
         found = self._diagnoses[name]
         return found if found and found.names else None
 
-    def _in_some_book(self, part: Part, extreme: tuple[Case, ...]) -> Found | None:
-        """Compared in the book of its own wrong sub-parts, then in the reference: it may do their work itself."""
-        books = [self._known_book(part.part)[0]] if self._wrong_below(part.part) else []
-        for book in (*books, self.spec.book):
-            with suppress(StudentFault, ValueError, IndexError, TypeError):
-                if found := diagnose(part, book, self.seed, extreme):
-                    return found
-        return None
-
-    def _repeatable(self, name: str) -> bool:
+    def _repeatable(self, part: PartSpec) -> bool:
         """Outputs that depend on what was called before are not compared with anything."""
-        return name in self.right or not self._failed_at(name, "repeatable")
+        return not any(self._failed_at(name, "repeatable") for name in (part.name, *closure(self.spec, part)))
 
     def _after_calls(self, part: Part) -> tuple[Named, ...]:
         """For a part that raises: whether it does so only after it was called before."""
@@ -240,7 +252,11 @@ def _responds(part: Part, seed: int) -> bool:
     return not same(one, other, part.loose)
 
 
+def _each(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
 def _pattern(matrix: list[list[Any]], tolerance: Tolerance) -> Any:
-    """Who depends on whom, from a picture's numbers; what is no number counts as dependence."""
-    D = np.array([[np.inf if x is None or isinstance(x, str) else float(x) for x in row] for row in matrix])
-    return tolerance.allowed(D) < D
+    """Who depends on whom, from a picture's numbers; nothing is said of rows that are NaN."""
+    D = np.array([[np.nan if x is None else float(x) for x in row] for row in matrix])
+    return np.zeros(0) if np.isnan(D).any() else tolerance.allowed(D) < D

@@ -39,15 +39,18 @@ def inputs_unchanged(part: Part, case: Case) -> Violation | None:
     numbers=False,
 )
 def repeatable(part: Part, case: Case) -> Violation | None:
-    other = make(part.name, SMALLEST, case.key[0], stream=6)
+    smaller, alike = (make(part.name, sizes, case.key[0], stream=6).args for sizes in (SMALLEST, case.sizes))
     first, second = part(*case.args), part(*case.args)
-    part(*other.args)
-    for results, when in (
-        (second, "on a second call"),
-        (part(*case.args), "after a call with other arguments"),
-        (part.fresh()(*case.args), "in a fresh process"),
+    part(*smaller)
+    later, fresh = part(*alike), part.fresh()
+    alone = fresh(*alike)  # before the others there, after them here
+    for results, before, when in (
+        (second, first, "on a second call"),
+        (part(*case.args), first, "after a call with other arguments"),
+        (later, alone, "after a call with other numbers in the same shapes"),
+        (fresh(*case.args), first, "in a fresh process"),
     ):
-        for left, right in zip(_each(results), _each(first), strict=True):
+        for left, right in zip(_each(results), _each(before), strict=True):
             if gap := part.gap(*_without_nan(left, right)):
                 return Violation(
                     f"the results differ by {number(gap.size)} {when}",

@@ -39,7 +39,9 @@ def _register(key: str, figure: dict[str, Any]) -> None:
     def figure_agrees(part: Part, case: Case) -> Violation | None:
         results, expected = part(), np.asarray(part.expected()[key])
         if key not in results:
-            return Violation(f"the dict has no key {key!r}", hint=f"Its keys are: {', '.join(FIGURES)}.")
+            return Violation(
+                f"the dict has no key {key!r}", hint=f"Its keys are: {', '.join(FIGURES)}.", names=("figure-missing",)
+            )
         observed = np.asarray(results[key], np.float64)
         if observed.shape != expected.shape:
             return Violation(f"{key} is {shape_text(observed.shape)}, expected {shape_text(expected.shape)}")

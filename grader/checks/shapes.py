@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from grader.cases import MIDDLE, Case, as_float32, generic, one
 from grader.checks import check
 from grader.compare import shape_text
 from grader.part import Part
-from grader.patterns import name_numbers
 from grader.verdict import Violation
 
 
@@ -67,10 +65,7 @@ def dtype(part: Part, case: Case) -> Violation | None:
 @check(parts=["@function"], says="The results are the numbers that the formula gives.", cases=generic)
 def value(part: Part, case: Case) -> Violation | None:
     observed, expected = part(*case.args), part.expected(*case.args)
-    found = part.differs(observed, expected, "the output", f"The formula: {part.part.formula}.")
-    if found and (name := name_numbers(observed, expected, part.tolerance)):
-        return replace(found, names=(name,))
-    return found
+    return part.differs(observed, expected, "the output", f"The formula: {part.part.formula}.")
 
 
 def _each(results: Any) -> list[Any]:

@@ -18,8 +18,22 @@ PARTS = (
     "decoder",
     "next_token_probabilities",
     "loss",
+    "attention",
+    "multi_head",
+    "ffn",
+    "encoder_block",
+    "cross_attention",
+    "decoder_layer",
+    "shift_targets",
 )
-CAUSAL = ("causal_attention_weights", "attention_head", "multi_head_attention", "decoder_block", "decoder")
+CAUSAL = (
+    "causal_attention_weights",
+    "attention_head",
+    "multi_head_attention",
+    "decoder_block",
+    "decoder",
+    "decoder_layer",
+)
 
 
 def _known(key: str, title: str, formula: str, why: str, cure: str, parts: Sequence[str] = PARTS) -> None:
@@ -95,7 +109,7 @@ _known(
     "one result where two are asked",
     "The second one is taken for a by-product.",
     "Return (O, A).",
-    ("attention_head",),
+    ("attention_head", "attention"),
 )
 _known(
     "result-none",
@@ -135,6 +149,14 @@ _known(
 )
 
 # Figures of the two-token example.
+_known(
+    "figure-missing",
+    "a figure is missing",
+    "the dict has no such key",
+    "It is computed and not put into the dict, or its key is misspelt.",
+    "Give every key of the contract, spelt as there.",
+    ("hand_calculation",),
+)
 _known(
     "figure-rounded",
     "rounded too early",
