@@ -136,7 +136,7 @@ def fitted(x, shape):
 def grow(args, result):
     for arg in args:
         if isinstance(arg, np.ndarray):
-            arg += 1
+            arg += arg.dtype.type(1)
         elif isinstance(arg, dict):
             grow(arg.values(), None)
     return result

@@ -24,7 +24,6 @@ from grader.cases import (
     arguments_of,
     block_parameters,
     extremes_of,
-    head_weights,
     make,
     norm_parameters,
 )
@@ -102,14 +101,18 @@ def _shift_targets(rng: np.random.Generator, s: Sizes) -> Arguments:
     return (rng.permutation(max(s.v, s.T + 1))[: s.T + 1],)
 
 
-def _without_mask(part: str, seed: int) -> Iterator[Case]:
-    case = make(part, MIDDLE, seed, stream=1)
-    yield replace(case, label=case.label + ", without a mask", args=case.args[: MASK[part]])
-    yield replace(case, label=case.label + ", with the mask None", args=case.with_arg(MASK[part], None))
+def _without_mask(part: str) -> None:
+    """Add cases without the mask."""
+
+    @also_of(part)
+    def cases(seed: int) -> Iterator[Case]:
+        case = make(part, MIDDLE, seed, stream=1)
+        yield replace(case, label=case.label + ", without a mask", args=case.args[: MASK[part]])
+        yield replace(case, label=case.label + ", with the mask None", args=case.with_arg(MASK[part], None))
 
 
 for _part in MASK:
-    also_of(_part)(lambda seed, part=_part: _without_mask(part, seed))
+    _without_mask(_part)
 
 
 @extremes_of("attention")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -40,22 +42,37 @@ def with_row(part: Part, args: tuple[Any, ...], s: int, rng: np.random.Generator
     return tuple(changed)
 
 
-def moves(part: Part, args: tuple[Any, ...], rng: np.random.Generator) -> Array:
+def moves(rows: Callable[..., Array], part: Part, args: tuple[Any, ...], rng: np.random.Generator) -> Array:
     """How far row t of the results moves when the consulted position s gets other content. shapes: (T, n)"""
-    before = part.rows(*args)
-    after = [part.rows(*with_row(part, args, s, rng)) for s in range(len(args[CONSULTED[part.name][0]]))]
+    before = rows(*args)
+    after = [rows(*with_row(part, args, s, rng)) for s in range(len(args[CONSULTED[part.name][0]]))]
     with np.errstate(invalid="ignore"):
-        return np.stack([np.abs(rows - before).max(axis=1) for rows in after], axis=1)
+        return np.stack([np.abs(rows_s - before).max(axis=1) for rows_s in after], axis=1)
 
 
-def unlike(part: Part, D: Array, allowed: Array) -> tuple[int, int] | None:
-    """The first (t, s) at which dependence is not what is allowed; its own row always reaches a residual."""
-    moved = ~(D <= part.loose.allowed(D))
-    wrong = moved != allowed
-    if part.name == "encoder_block":
-        np.fill_diagonal(wrong, False)
-    found = np.argwhere(wrong)
-    return (int(found[0][0]), int(found[0][1])) if len(found) else None
+@dataclass(frozen=True)
+class Dependence:
+    """Who moves whom, in a submission and in the reference. shapes: (T, n)"""
+
+    part: Part
+    D: Array
+    E: Array
+
+    def unlike(self, allowed: Array) -> tuple[int, int] | None:
+        """The first (t, s) at which dependence is not what is allowed; its own row always reaches a residual."""
+        allowed = np.broadcast_to(allowed, self.D.shape)
+        leaks = ~allowed & ~(self.part.loose.allowed(self.D) >= self.D)
+        visible = self.part.loose.allowed(self.E) < self.E
+        wrong = leaks | (allowed & visible & ~(self.part.tolerance.allowed(self.E) < self.D))
+        if self.part.name == "encoder_block":
+            np.fill_diagonal(wrong, False)
+        found = np.argwhere(wrong)
+        return (int(found[0][0]), int(found[0][1])) if len(found) else None
+
+
+def dependence(part: Part, case: Case, args: tuple[Any, ...]) -> Dependence:
+    """Measured with the same changes on both sides."""
+    return Dependence(part, *(moves(rows, part, args, case.rng) for rows in (part.rows, part.expected_rows)))
 
 
 @check(
@@ -65,13 +82,13 @@ def unlike(part: Part, D: Array, allowed: Array) -> tuple[int, int] | None:
 )
 def masked_positions(part: Part, case: Case) -> Violation | None:
     mask = case.args[place(part)]
-    D = moves(part, case.args, case.rng)
-    if (found := unlike(part, D, np.broadcast_to(mask, D.shape))) is None:
+    who = dependence(part, case, case.args)
+    if (found := who.unlike(mask)) is None:
         return None
-    t, s = found
+    (t, s), D = found, who.D
     may = np.broadcast_to(mask, D.shape)[t, s]
     verb, says = ("stays as it is", "allows") if may else (f"moves by {number(float(D[t, s]))}", "forbids")
-    turned = unlike(part, D, np.broadcast_to(~mask, D.shape)) is None
+    turned = Dependence(part, D, np.where(np.isfinite(D), D, 0.0)).unlike(~mask) is None
     return Violation(
         f"row {t} {verb} when position {s}, which the mask {says}, gets other content",
         hint="The mask is the wrong way round. " + POLARITY if turned else POLARITY,
@@ -86,15 +103,15 @@ def masked_positions(part: Part, case: Case) -> Violation | None:
     cases=some(HANDOUT, MIDDLE),
 )
 def sees_everything(part: Part, case: Case) -> Violation | None:
-    D = moves(part, case.args[: place(part)], case.rng)
-    if (found := unlike(part, D, np.ones(D.shape, bool))) is None:
+    who = dependence(part, case, case.args[: place(part)])
+    if (found := who.unlike(np.array(True))) is None:
         return None
     t, s = found
     return Violation(
         f"row {t} stays as it is when the consulted position {s} gets other content",
         hint="Only what a mask forbids is left out: no causal mask over an encoder's positions or over the memory.",
         where=found,
-        picture=picture(D),
+        picture=picture(who.D),
     )
 
 
