@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.carried import Composed, closure, own_book, same
-from grader.cases import HANDOUT, Case, generic, make
+from grader.cases import BUILDERS, HANDOUT, Case, generic, make
 from grader.checks.stability import FAMILIES, extremes
 from grader.compare import Tolerance
 from grader.diagnosis import Found, diagnose, named
@@ -191,7 +191,8 @@ class Explained:
         key = self._numbers(part)
         matrix = (verdict.evidence.get("picture") or {}).get("matrix")
         if key is None and matrix and item.check.name in DEPENDENCE:
-            key = name_dependence(_pattern(matrix, part.tolerance))
+            heads = [case.sizes.h for case in item.check.cases(part.name, self.seed)] if "h" in _letters(part) else []
+            key = name_dependence(_pattern(matrix, part.tolerance), heads)
         return (named(all_misconceptions().get(key), item.part.name),) if key else ()
 
     def _numbers(self, part: Part) -> str | None:
@@ -250,6 +251,11 @@ def _responds(part: Part, seed: int) -> bool:
     """Whether other numbers in the same shapes give other results: agreement in emptiness carries nothing."""
     one, other = (part.raw(*make(part.name, HANDOUT, seed, stream).args) for stream in (0, 9))
     return not same(one, other, part.loose)
+
+
+def _letters(part: Part) -> list[str]:
+    """The sizes that describe a part's cases."""
+    return BUILDERS[part.name][0].split()
 
 
 def _each(results: Any) -> tuple[Any, ...]:

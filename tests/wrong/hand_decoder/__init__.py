@@ -19,9 +19,9 @@ def all_wrong() -> tuple[Wrong, ...]:
 
 def one_of_each() -> tuple[Wrong, ...]:
     """Each mistake in each part once, on the bases in turn: a quarter of the time, most of the variety."""
-    groups: dict[str, list[Wrong]] = {}
+    groups: dict[object, list[Wrong]] = {}
     for wrong in all_wrong():
-        groups.setdefault(wrong.id.rsplit("--", 1)[0], []).append(wrong)
+        groups.setdefault((wrong.id.rsplit("--", 1)[0], wrong.misconception), []).append(wrong)
     return tuple(group[i % len(group)] for i, group in enumerate(groups.values()))
 
 

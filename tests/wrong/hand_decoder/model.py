@@ -18,8 +18,8 @@ class Wrong:
     """One wrong submission.
 
     `part` is the function of the contract in which the mistake sits, `also` others that share the patched line.
-    `mistake` is a row of the list of mistakes, or `own-...`. `misconception` is the name under which it should be
-    reported: None where no value tells which mistake it was. `how` says what betrays it; every way but "value",
+    `mistake` is a row of the list of mistakes, or `own-...`. `misconception` is the id under which it is to be
+    reported, several where the patch is several mistakes at once, None where nothing but a traceback tells. `how` says what betrays it; every way but "value",
     "structure" and "stability" may leave the numbers of a single call right.
     """
 
@@ -28,7 +28,7 @@ class Wrong:
     replace: Replace
     part: str
     mistake: str
-    misconception: str | None
+    misconception: str | tuple[str, ...] | None
     how: How = "value"
     also: tuple[str, ...] = ()
     note: str = ""
@@ -43,12 +43,12 @@ def mistake(
     part: str,
     patches: dict[str, Replace],
     *,
-    misconception: str | None = SAME,
+    misconception: str | tuple[str, ...] | dict[str, str] | None = SAME,
     how: How = "value",
     also: tuple[str, ...] = (),
     note: str = "",
 ) -> list[Wrong]:
-    """The same mistake on several bases; its misconception has the mistake's name unless told otherwise."""
+    """The same mistake on several bases; its misconception has the mistake's name unless told, perhaps base by base."""
     return [
         Wrong(
             id=f"{name}--{part}--{base}".replace("_", "-"),
@@ -56,10 +56,18 @@ def mistake(
             replace=replace,
             part=part,
             mistake=row,
-            misconception=name if misconception == SAME else misconception,
+            misconception=_of(misconception, name, base),
             how=how,
             also=also,
             note=note,
         )
         for base, replace in patches.items()
     ]
+
+
+def _of(
+    misconception: str | tuple[str, ...] | dict[str, str] | None, name: str, base: str
+) -> str | tuple[str, ...] | None:
+    if isinstance(misconception, dict):
+        return misconception[base]
+    return name if misconception == SAME else misconception

@@ -45,7 +45,7 @@ WRONG = [
     }),
     *mistake("hand-loss-of-both-rows", "own-hand-loss-mean", PART, {
         P: (("loss(H_prime[1:], torch.tensor([1]))", "loss(H_prime, torch.tensor([1, 1]))"),),
-    }, misconception=None, note="the mean over both positions"),
+    }, misconception="hand-loss-of-both-rows", note="the mean over both positions"),
     *mistake("hand-last-row-without-residual", "own-hand-row", PART, {
         V: (("row = (zeroed + A @ zeroed)[1]", "row = (A @ zeroed)[1]"),),
         P: (("(V + A @ V)[1]", "(A @ V)[1]"),),
@@ -74,19 +74,19 @@ WRONG = [
     }, note="the norm added to itself"),
     *mistake("hand-two-digits", "own-hand-rounded", PART, {
         TYPED: ((T_W, '"w": 0.33'), ('"p_B": 0.792412', '"p_B": 0.79')),
-    }, misconception=None, note="rounded to two digits"),
+    }, misconception="figure-rounded", note="rounded to two digits"),
     *mistake("hand-last-digit", "own-hand-rounded", PART, {
         TYPED: (('"p_B_without_residual": 0.584075', '"p_B_without_residual": 0.584074'),),
-    }, misconception=None, note="cut instead of rounded: 6.7e-7 off"),
+    }, misconception="figure-cut", note="cut instead of rounded: 6.7e-7 off"),
     *mistake("hand-percent", "own-hand-percent", PART, {
         TYPED: (('"p_B": 0.792412', '"p_B": 79.2412'),),
-    }, misconception=None),
+    }, misconception="figure-in-percent"),
     *mistake("hand-key-missing", "own-missing", PART, {
         TYPED: (('        "residual_of_1_3": [0, 4],\n', ""),),
         V: (('        "loss": -np.log(p_B),\n', ""),),
-    }, misconception=None, how="structure"),
+    }, misconception="figure-missing", how="structure"),
     *mistake("hand-not-returned", "own-none", PART, {
         TYPED: (("    return {\n", "    numbers = {\n"),),
         L: (("    p_B = 1 / (1 + np.e ** (-2 * (1 - w)))\n    return {", "    p_B = 1 / (1 + np.e ** (-2 * (1 - w)))\n    {"),),
-    }, misconception=None, how="structure"),
+    }, misconception="result-none", how="structure"),
 ]  # fmt: skip

@@ -33,15 +33,15 @@ WRONG = [
     *mistake("output-projection-transposed", "mh-W-untransposed", PART, {
         V: ((V_OUT, "return joined @ W_O.T"),),
         F: ((F_OUT, "return F.linear(flat, W_O)"),),
-    }, how="exception", note="a value only where h·d_v = d"),
+    }, misconception=None, how="exception", note="a value only where h·d_v = d"),
     *mistake("heads-summed", "mh-sum-heads", PART, {
         V: ((V_JOIN, "joined = sum(outputs)"), (V_OUT, "return joined @ W_O[: joined.shape[1]]")),
         F: ((F_FLAT, "flat = results.sum(dim=1)"), (F_OUT, "return flat @ W_O[: flat.shape[1]]")),
-    }, note="the sum of the heads through the first d_v rows of W_O"),
+    }, misconception="heads-share-projection", note="the sum of the heads through the first d_v rows of W_O"),
     *mistake("heads-averaged", "mh-sum-heads", PART, {
         E: ((E_OUT, 'return einsum("htv,hvd->td", per_head, blocks) / h'),),
         P: ((P_OUT, "return torch.cat(outs, dim=-1) @ W_O / len(heads)"),),
-    }, note="divided by h"),
+    }, misconception="heads-divided-by-count", note="divided by h"),
     *mistake("heads-reversed", "mh-concat-reversed", PART, {
         V: ((V_JOIN, "joined = np.concatenate(outputs[::-1], axis=-1)"),),
         C: ((C_HEADS, "self.heads = [Head(*w) for w in reversed(heads)]"),),
@@ -68,10 +68,10 @@ WRONG = [
         V: ((V_FOR, "for W_Q, W_K, W_V in heads[:-1]:"), (V_OUT, "return joined @ W_O[: joined.shape[1]]")),
         P: ((P_LIST, "outs = [attention_head(H, W_Q, W_K, W_V)[0] for W_Q, W_K, W_V in heads[:-1]]"),
             (P_OUT, "joined = torch.cat(outs, dim=-1)\n    return joined @ W_O[: joined.size(1)]")),
-    }),
+    }, misconception="heads-drop-last"),
     *mistake("heads-first-dropped", "own-head-dropped", PART, {
         E: ((E_OUT, 'return einsum("htv,hvd->td", per_head[1:], blocks[1:])'),),
-    }),
+    }, misconception="heads-drop-first"),
     *mistake("heads-interleaved", "mh-merge-dkmajor", PART, {
         V: ((V_JOIN, "joined = np.stack(outputs, axis=-1).reshape(len(H), -1)"),),
         Q: ((Q_MERGE, "merged = O.transpose(1, 2, 0).reshape(H.shape[0], -1)"),),
@@ -97,31 +97,31 @@ WRONG = [
         V: ((V_FOR, "for W_K, W_Q, W_V in heads:"),),
         P: ((P_LIST, "outs = [attention_head(H, W_Q, W_K, W_V)[0] for W_K, W_Q, W_V in heads]"),),
         L: ((L_HEAD, "O, A = attention_head(H, heads[i][1], heads[i][0], heads[i][2])"),),
-    }),
+    }, misconception="heads-unpacked-key-first"),
     *mistake("keys-values-swapped", "mh-kv-swap", PART, {
         V: ((V_FOR, "for W_Q, W_V, W_K in heads:"),),
-    }, how="exception", note="a value only where d_k = d_v"),
+    }, misconception=None, how="exception", note="a value only where d_k = d_v"),
     *mistake("scale-by-joined-width", "att-scale-dmodel", PART, {
         Q: ((Q_DK, "d_k = n"),),
     }, also=(), note="sqrt(h d_k) for sqrt(d_k); one head alone does not show it"),
     *mistake("scale-by-width", "att-scale-dmodel", PART, {
         Q: ((Q_DK, "d_k = d"),),
-    }, also=BOTH),
+    }, misconception="scale-by-model-width", also=BOTH),
     *mistake("scale-missing", "att-noscale", PART, {
         Q: ((Q_DK, "d_k = 1"),),
-    }, also=BOTH),
+    }, misconception="no-scale", also=BOTH),
     *mistake("mask-missing", "mask-missing", PART, {
         Q: ((Q_KEEP, "pass"),),
     }, also=BOTH),
     *mistake("mask-filled-with-zero", "mask-mul", PART, {
         Q: ((Q_KEEP, "scores = np.where(keep, scores, 0)"),),
-    }, also=BOTH),
+    }, misconception="mask-multiplied", also=BOTH),
     *mistake("mask-after-softmax", "mask-post", PART, {
         Q: ((Q_KEEP, "pass"), (Q_SUM, "A = A / A.sum(axis=-1, keepdims=True) * keep")),
     }, also=BOTH),
     *mistake("softmax-first-axis", "att-softmax-query", PART, {
         Q: ((Q_EXP, "A = np.exp(scores - scores.max(axis=-2, keepdims=True))"), (Q_SUM, "A = A / A.sum(axis=-2, keepdims=True)")),
-    }, also=BOTH, note="over the queries"),
+    }, misconception="softmax-over-columns", also=BOTH, note="over the queries"),
     *mistake("softmax-over-heads", "att-softmax-heads", PART, {
         Q: ((Q_EXP, "A = np.exp(np.where(keep, scores - scores.max(axis=0), -np.inf))"), (Q_SUM, "A = A / (A.sum(axis=0) + ~keep)")),
     }, also=BOTH, note="with one head every visible weight is 1"),
@@ -129,10 +129,10 @@ WRONG = [
         V: ((V_OUT, "return H + joined @ W_O"),),
         C: ((C_OUT, "return x + np.concatenate([head(x) for head in self.heads], axis=-1) @ self.W_O"),),
         F: ((F_OUT, "return H + F.linear(flat, W_O.T)"),),
-    }, note="the residual added here already"),
+    }, misconception="attention-adds-residual", note="the residual added here already"),
     *mistake("heads-chained", "own-heads-chained", PART, {
         V: ((V_OUT, "return joined @ W_O"), ("        outputs.append(O)\n", "        outputs.append(O)\n        H = H + O @ W_O[: O.shape[1]]\n")),
-    }, misconception=None, note="each head reads what the one before wrote"),
+    }, misconception="heads-chained", note="each head reads what the one before wrote"),
     *mistake("heads-joined-in-rows", "own-concat-axis", PART, {
         V: ((V_JOIN, "joined = np.concatenate(outputs, axis=0)"),),
         P: ((P_OUT, "return torch.cat(outs, dim=0) @ W_O"),),
@@ -140,21 +140,21 @@ WRONG = [
     *mistake("multi-head-last-position-only", "dec-last-only", PART, {
         V: ((V_OUT, "return (joined @ W_O)[-1]"),
             ("attended = multi_head_attention(X, block[\"heads\"], block[\"W_O\"])", "attended = np.concatenate([attention_head(X, *w)[0] for w in block['heads']], axis=1) @ block['W_O']")),
-    }, how="structure"),
+    }, misconception="multi-head-last-only", how="structure"),
     *mistake("multi-head-returns-weights-too", "own-structure", PART, {
         V: ((V_OUT, "return joined @ W_O, outputs"), ("attended = multi_head_attention(", "attended, _ = multi_head_attention(")),
         F: ((F_OUT, "return F.linear(flat, W_O.T), results"), ("attn_out = multi_head_attention(", "attn_out, _ = multi_head_attention(")),
-    }, misconception=None, how="structure"),
+    }, misconception="result-too-many", how="structure"),
     *mistake("multi-head-detached", "detach-in-forward", PART, {
         P: ((P_OUT, "return torch.cat([o.detach() for o in outs], dim=-1) @ W_O"),),
         F: ((F_OUT, "return F.linear(flat, W_O.detach().T)"),),
-    }, misconception=None, how="gradient"),
+    }, misconception={P: "heads-detached", F: "argument-detached"}, how="gradient"),
     *mistake("multi-head-one-head-in-graph", "detach-in-forward", PART, {
         P: ((P_OUT, "return torch.cat(outs[:1] + [o.data for o in outs[1:]], dim=-1) @ W_O"),),
-    }, misconception=None, how="gradient"),
+    }, misconception="only-first-head-in-graph", how="gradient"),
     *mistake("heads-consumed", "own-consumed", PART, {
         V: ((V_FOR, "while heads:\n        W_Q, W_K, W_V = heads.pop(0)"),),
-    }, misconception=None, how="mutation", note="empties the caller's list"),
+    }, misconception="argument-changed", how="mutation", note="empties the caller's list"),
     *mistake("multi-head-misnamed", "own-missing", PART, {
         V: (("def multi_head_attention(", "def multihead_attention("), ("attended = multi_head_attention(", "attended = multihead_attention(")),
         F: (("def multi_head_attention(", "def multi_head_attn("), ("attn_out = multi_head_attention(", "attn_out = multi_head_attn(")),

@@ -29,22 +29,22 @@ WRONG = [
         E: ((E_EXP, "z = exp(x - x.max(0))"), (E_OUT, "return z / z.sum(0)")),
         P: ((P_MAX, "x = x - x.max(dim=0, keepdim=True).values"), (P_OUT, "return e / e.sum(dim=0, keepdim=True)")),
         F: ((F_OUT, F_DEF + "return F.softmax(x, dim=0)"),),
-    }),
+    }, misconception="softmax-over-columns"),
     *mistake("softmax-all-entries", "own-softmax-all-entries", PART, {
         V: ((V_MAX, "biggest = np.max(x)"), (V_OUT, "return e / np.sum(e)")),
         P: ((P_MAX, "x = x - x.max()"), (P_OUT, "return e / e.sum()")),
-    }),
+    }, misconception="softmax-over-everything"),
     *mistake("softmax-no-max", "sm-nomax", PART, {
         V: ((V_EXP, "e = np.exp(x)"),),
         E: ((E_EXP, "z = exp(x)"),),
         L: (("result[i] = np.exp(x[i] - big)", "result[i] = np.exp(x[i])"),),
         P: ((P_MAX, "pass"),),
-    }, how="stability"),
+    }, misconception="softmax-no-maximum", how="stability"),
     *mistake("softmax-global-max", "own-softmax-global-max", PART, {
         V: ((V_MAX, "biggest = np.max(x)"),),
         P: ((P_MAX, "x = x - x.max()"),),
         C: ((C_EXP, "e = np.exp(x - np.max(x))"),),
-    }, how="stability", note="right until one row lies far below another: 0/0 there"),
+    }, misconception="softmax-global-maximum", how="stability", note="right until one row lies far below another: 0/0 there"),
     *mistake("softmax-clipped", "own-softmax-clipped", PART, {
         V: ((V_EXP, "e = np.exp(np.clip(x, -50, 50))"),),
         P: ((P_MAX, "x = torch.clamp(x, -50, 50)"),),
@@ -53,7 +53,7 @@ WRONG = [
         V: ((V_OUT, "return e"),),
         Q: (("    m = x.max(axis=-1, keepdims=True)\n    e = np.exp(x - m)\n    " + Q_OUT, "    m = x.max(axis=-1, keepdims=True)\n    e = np.exp(x - m)\n    return e"),),
         P: ((P_OUT, "return e"),),
-    }, note="exp(x - max x)"),
+    }, misconception="softmax-not-normalized", note="exp(x - max x)"),
     *mistake("softmax-negated", "own-softmax-negated", PART, {
         V: ((V_MAX, "x = -x\n    biggest = np.max(x, axis=-1, keepdims=True)"),),
         F: ((F_OUT, F_DEF + "return F.softmin(x, dim=-1)"),),
@@ -62,7 +62,7 @@ WRONG = [
         V: ((V_EXP, "e = 2.0 ** (x - biggest)"),),
         L: (("result[i] = np.exp(x[i] - big)", "result[i] = 2 ** (x[i] - big)"),),
         P: ((P_EXP, "e = torch.exp2(x)"),),
-    }),
+    }, misconception="softmax-base-2"),
     *mistake("softmax-twice", "att-double-softmax", PART, {
         E: ((E_OUT, "p = z / z.sum(-1)[..., None]\n    return exp(p) / exp(p).sum(-1)[..., None]"),),
         F: ((F_OUT, F_DEF + "return F.softmax(F.softmax(x, dim=-1), dim=-1)"),),
@@ -70,39 +70,39 @@ WRONG = [
     *mistake("softmax-sigmoid", "att-sigmoid", PART, {
         V: ((V_EXP, "e = 1 / (1 + np.exp(-x))"), (V_OUT, "return e")),
         P: ((P_MAX, "return torch.sigmoid(x)"),),
-    }),
+    }, misconception="sigmoid-for-softmax"),
     *mistake("softmax-logarithm", "dec-logprobs-out", PART, {
         V: ((V_OUT, "return np.log(e / np.sum(e, axis=-1, keepdims=True))"),),
         F: ((F_OUT, F_DEF + "return F.log_softmax(x, dim=-1)"),),
-    }),
+    }, misconception="log-softmax"),
     *mistake("softmax-linear", "own-softmax-linear", PART, {
         V: ((V_EXP, "e = x"),),
         P: ((P_MAX, "return x / x.sum(dim=-1, keepdim=True)"),),
-    }, note="x / sum x"),
+    }, misconception="softmax-plain-ratio", note="x / sum x"),
     *mistake("softmax-max-divided", "own-softmax-max-divided", PART, {
         V: ((V_EXP, "e = np.exp(x / biggest)"),),
         C: ((C_EXP, "e = np.exp(x / np.max(x, axis=-1, keepdims=True))"),),
-    }, note="x / max x instead of x - max x"),
+    }, misconception="softmax-over-maximum", note="x / max x instead of x - max x"),
     *mistake("softmax-changes-its-input", "blk-inplace", PART, {
         V: ((V_EXP, "x -= biggest\n    e = np.exp(x)"),),
         P: ((P_MAX, "x -= x.max(dim=-1, keepdim=True).values"),),
-    }, misconception=None, how="mutation"),
+    }, misconception="argument-changed", how="mutation"),
     *mistake("softmax-detached", "detach-in-forward", PART, {
         P: ((P_MAX, "x = (x - x.max(dim=-1, keepdim=True).values).detach()"),),
         F: ((F_OUT, F_DEF + "with torch.no_grad():\n        return F.softmax(x, dim=-1)"),),
-    }, misconception=None, how="gradient"),
+    }, misconception="no-gradient", how="gradient"),
     *mistake("softmax-denominator-detached", "detach-in-forward", PART, {
         P: ((P_OUT, "return e / e.sum(dim=-1, keepdim=True).detach()"),),
-    }, misconception=None, how="gradient"),
+    }, misconception="softmax-sum-detached", how="gradient"),
     *mistake("softmax-rounded", "own-rounded", PART, {
         V: ((V_OUT, "return np.round(e / np.sum(e, axis=-1, keepdims=True), 3)"),),
         F: ((F_OUT, F_DEF + "return torch.round(F.softmax(x, dim=-1), decimals=3)"),),
-    }, misconception=None),
+    }, misconception="results-rounded"),
     *mistake("softmax-strings", "own-strings", PART, {
         V: ((V_OUT, "return (e / np.sum(e, axis=-1, keepdims=True)).astype(str)"),),
-    }, misconception=None, how="dtype"),
+    }, misconception="result-text", how="dtype"),
     *mistake("softmax-complex", "own-complex", PART, {
         V: ((V_OUT, "return (e / np.sum(e, axis=-1, keepdims=True)).astype(complex)"),),
         P: ((P_OUT, "return torch.complex(e, 0 * e) / e.sum(dim=-1, keepdim=True)"),),
-    }, misconception=None, how="dtype"),
+    }, misconception="result-complex", how="dtype"),
 ]  # fmt: skip
