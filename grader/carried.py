@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from grader.cases import tree_map
 from grader.compare import Array, Tolerance, first_gap
 from grader.part import Caller, Path
 from grader.spec import PartSpec, Spec
@@ -35,7 +36,7 @@ def _through(caller: Caller, part: PartSpec) -> Callable[..., Any]:
 
     def function(*args: Any, **named: Any) -> Any:
         given = [*args, *(named[name] for name in list(part.arguments)[len(args) :] if name in named)]
-        given = [_wide(x) if isinstance(x, np.ndarray) else x for x in given]
+        given = [tree_map(_wide, x) for x in given]
         results, after = caller.echo(part, given)
         for mine, theirs in zip(args, after, strict=False):
             if (

@@ -85,7 +85,7 @@ def _weights(S: Any, allowed: Any, fill: str, rows: str) -> Any:
     if rows == "softmax":
         return BOOK.softmax(filled)
     if rows == "columns":
-        return BOOK.softmax(filled.T).T
+        return np.nan_to_num(BOOK.softmax(filled.T).T)  # a column that no query may consult
     if rows == "twice":
         return BOOK.softmax(BOOK.softmax(filled))
     if rows == "sigmoid":
@@ -93,9 +93,12 @@ def _weights(S: Any, allowed: Any, fill: str, rows: str) -> Any:
     if rows == "everything":
         E = np.exp(filled - filled.max())
         return E / E.sum()
-    if rows == "no-maximum":
+    if rows.startswith("no-maximum"):
         E = np.exp(filled)
-        return E / E.sum(axis=-1, keepdims=True)
+        total = E.sum(axis=-1, keepdims=True)
+        if rows == "no-maximum, allowed":
+            return np.where(allowed, E / total, 0.0)
+        return E / np.where(total > 0, total, 1.0) if rows == "no-maximum, zeros" else E / total
     if rows == "global-maximum":
         E = np.exp(filled - S.max())
         return E / E.sum(axis=-1, keepdims=True)
@@ -263,6 +266,20 @@ ATTENTION = Family(
                 "exp-without-maximum",
                 "exp without subtracting the maximum",
                 "exp(S) / Σ exp(S): inf / inf = NaN at large scores",
+                "Ordinary scores do not show it.",
+                "Subtract each row's largest allowed score before exp.",
+            ),
+            "no-maximum, zeros": _mask(
+                "exp-without-maximum-zeros",
+                "exp without subtracting the maximum",
+                "exp(S) / Σ exp(S), and 0 where the sum is 0: NaN at large scores, nothing at low ones",
+                "Ordinary scores do not show it; the sum is guarded for rows that may consult nothing.",
+                "Subtract each row's largest allowed score before exp.",
+            ),
+            "no-maximum, allowed": _mask(
+                "exp-without-maximum-allowed",
+                "exp without subtracting the maximum",
+                "exp(S) / Σ exp(S) over what is allowed: inf / inf = NaN at large scores",
                 "Ordinary scores do not show it.",
                 "Subtract each row's largest allowed score before exp.",
             ),

@@ -43,8 +43,8 @@ pattern(
     "nothing-allowed-nan-gradient",
     part=("attention", "multi_head", "encoder_block", "decoder_layer"),
     title="the gradient of a row that may consult nothing is NaN",
-    formula="where(empty, 0, softmax(-inf …)): the value is 0, its derivative 0 · NaN",
-    why="NaN is replaced after the softmax; the derivative still goes through it.",
+    formula="nan_to_num(softmax(S - inf …)): the value is 0, its derivative goes through NaN",
+    why="NaN is replaced after the softmax; the derivative still goes through it, and on to Q and K.",
     cure="Give such a row finite scores before the softmax, and set its weights to 0 after it.",
     file=__file__,
 )

@@ -19,8 +19,8 @@ from grader.verdict import Verdict
 
 
 @cache
-def spec() -> Spec:
-    return load("hand-decoder")
+def spec(assignment: str = "hand-decoder") -> Spec:
+    return load(assignment)
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Outcome:
     """What came of one submission."""
 
     verdicts: tuple[Verdict, ...]
+    assignment: str = "hand-decoder"
 
     @property
     def lost(self) -> set[str]:
@@ -45,12 +46,12 @@ class Outcome:
 
     def points(self) -> dict[str, float]:
         """Earned points by criterion."""
-        return {line.criterion.id: line.earned for line in score(spec(), self.verdicts)}
+        return {line.criterion.id: line.earned for line in score(spec(self.assignment), self.verdicts)}
 
 
-def above(*parts: str) -> set[str]:
+def above(*parts: str, assignment: str = "hand-decoder") -> set[str]:
     """The parts themselves and all that are built on them."""
-    return {p.name for p in spec().parts if {p.name, *closure(spec(), p)} & set(parts)}
+    return {p.name for p in spec(assignment).parts if {p.name, *closure(spec(assignment), p)} & set(parts)}
 
 
 def users(*parts: str) -> set[str]:
@@ -58,19 +59,22 @@ def users(*parts: str) -> set[str]:
     return {p.name for p in spec().parts if {p.name, *p.uses} & set(parts)}
 
 
-def grade(text: str, hosts: Hosts, parts: Collection[str] | None = None) -> Outcome:
+def grade(
+    text: str, hosts: Hosts, parts: Collection[str] | None = None, assignment: str = "hand-decoder"
+) -> Outcome:
     """The verdicts on some parts, on all without `parts`; the others are taken to be right."""
+    of = spec(assignment)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / spec().file
+        path = Path(folder) / of.file
         path.write_text(text, "utf-8")
-        student = Student(read(path, spec().file), hosts)
+        student = Student(read(path, of.file), hosts)
     try:
         student.load()
-        session = Session(spec(), student)
+        session = Session(of, student)
         if parts is not None:
-            session.assume_right({p.name for p in spec().parts} - set(parts))
+            session.assume_right({p.name for p in of.parts} - set(parts))
         items = [item for item in session.items if parts is None or item.part.name in parts]
-        return Outcome(tuple(session.verdict(item.id) for item in items))
+        return Outcome(tuple(session.verdict(item.id) for item in items), assignment)
     finally:
         student.close()
 
