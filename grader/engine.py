@@ -49,6 +49,19 @@ class Item:
 
 def plan(spec: Spec) -> tuple[Item, ...]:
     """Every check that some criterion of the spec wants, part by part in the spec's order."""
+    key = id(spec), len(all_checks())
+    if key not in _PLANS:
+        if len(_PLANS) >= KEPT:
+            _PLANS.clear()
+        _PLANS[key] = spec, _plan(spec)  # the spec is kept so that its id stays its own
+    return _PLANS[key][1]
+
+
+KEPT = 16
+_PLANS: dict[tuple[int, int], tuple[Spec, tuple[Item, ...]]] = {}
+
+
+def _plan(spec: Spec) -> tuple[Item, ...]:
     items = []
     for part in spec.parts:
         for check in all_checks():
@@ -56,7 +69,8 @@ def plan(spec: Spec) -> tuple[Item, ...]:
             if check.applies_to(part) and spec.admits(check.file) and spec.criterion_of(key):
                 items.append(Item(key, part, check))
         # what a part is needed for comes first, so that a failure is explained before it is referred to
-    items.sort(key=lambda item: (spec.parts.index(item.part), bool(item.check.needs)))
+    place = {part.name: number for number, part in enumerate(spec.parts)}
+    items.sort(key=lambda item: (place[item.part.name], bool(item.check.needs)))
     return tuple(items)
 
 
@@ -95,15 +109,15 @@ class Session:
         if reason := self.spec.skip.get(item.id):
             return _verdict(item, "skipped", reason)
         if not self.student.defines(item.part.name):
-            return _verdict(
-                item, "missing", f"{item.part.name} is not defined", f"Write {item.part.stub}: ..."
-            )
+            return _verdict(item, "missing", f"{item.part.name} is not defined", f"Write {item.part.stub}: ...")
         for name in item.check.needs:
             needed = f"{item.part.slug}.{name}"
             if needed != item.id and needed in self._by_id and not self.verdict(needed).passed:
                 return _verdict(item, "blocked", f"waits for {needed}, which has not passed")
         part = Part(self.spec, item.part, self.student, [])
-        return self._explained(item, part, run(item, part, self.seed))
+        verdict = run(item, part, self.seed)
+        with np.errstate(all="ignore"):
+            return self._explained(item, part, verdict)
 
     def assume_right(self, names: Iterable[str]) -> None:
         """Parts that are known to be right: they are not judged for the sake of what is built on them."""

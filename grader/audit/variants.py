@@ -189,9 +189,9 @@ def variants(spec: Spec) -> Iterator[Variant]:
 def _inlined(spec: Spec) -> Iterator[Variant]:
     """A sub-part's mistake made inside a composite while the sub-part itself is right: those that end in NaN."""
     for part in spec.parts:
-        for used in closure(spec, part) if part.returns != "dict" else ():
+        for used in closure(spec, part) if "causal" in part.traits else ():
             for known in all_misconceptions():
-                if used in known.parts and known.wrong is not None and known.id.endswith("no-maximum"):
+                if used in known.parts and known.id == "weights-no-maximum":
                     change = f"RIGHT.replace({used}=WRONG[{known.id!r}]).{part.name}"
                     source = _with(known, f"BOOK = RIGHT.replace({part.name}={change})")
                     key = f"{part.slug}.inlined-{slug(used)}-{known.id}"

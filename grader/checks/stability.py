@@ -55,6 +55,19 @@ def _layer_norm(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield "constant rows", (np.full_like(H, 2.0), gain, shift, 1e-5)
 
 
+LOUD = "scores of 1e4 and more"  # one-hot weights, whose place rounding may decide: finite is all that is asked
+
+
+def loud(tree: Any) -> Any:
+    """The arguments with every head's queries 3000 times as large."""
+    if isinstance(tree, dict):
+        return {
+            key: [(3000 * W_Q, W_K, W_V) for W_Q, W_K, W_V in value] if key == "heads" else loud(value)
+            for key, value in tree.items()
+        }
+    return [loud(item) for item in tree] if isinstance(tree, list) else tree
+
+
 def _scaled(part: str, scales: tuple[float, ...], constant: bool = False) -> Any:
     def family(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
         case = make(part, HANDOUT, seed, stream=3)
@@ -62,6 +75,10 @@ def _scaled(part: str, scales: tuple[float, ...], constant: bool = False) -> Any
             yield f"inputs of size {scale:g}", case.with_x(scale * case.x)
         if constant:
             yield "constant rows", case.with_x(np.full_like(case.x, 2.0))
+        if part in ("attention_head", "multi_head_attention"):
+            yield LOUD, case.with_x(300 * case.x)
+        if part == "decoder_block":
+            yield LOUD, (case.x, loud(case.args[1]))
 
     return family
 
@@ -71,6 +88,7 @@ def _decoder(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for scale in (1e4, 1e-4):
         yield f"embeddings of size {scale:g}", (tokens, {**params, "embedding": scale * params["embedding"]})
     yield "one token again and again", (np.zeros_like(tokens), params)
+    yield LOUD, (tokens, loud(params))
 
 
 FAMILIES: dict[str, Any] = {
@@ -112,6 +130,8 @@ def extreme_values(part: Part, case: Case) -> Violation | None:
                 where=index,
                 hint="Subtract the row's maximum before exp, and keep eps inside the root.",
             )
+    if case.label.startswith(LOUD):
+        return None
     tolerance = single_precision(part.loose, case) if case.extra["width"] == "float32" else None
     return part.differs(
         observed, expected, f"the output for {case.label}", f"The formula: {part.part.formula}.", tolerance
@@ -122,23 +142,6 @@ def single_precision(loose: Tolerance, case: Case) -> Tolerance:
     """Room for x - log Σ exp x, which rounds at the size of x: two units in the last place of the largest entry."""
     largest = float(np.abs(case.x[np.isfinite(case.x)]).max(initial=0.0))
     return Tolerance(loose.relative, loose.absolute + 2 * float(np.finfo(np.float32).eps) * largest)
-
-
-@check(
-    parts=["attention_head", "multi_head_attention"],
-    says="Scores of 1e5 and more leave every output finite and between the least and the greatest value.",
-    cases=lambda part, seed: iter([make(part, HANDOUT, seed, stream=4), make(part, MIDDLE, seed, stream=4)]),
-)
-def large_scores(part: Part, case: Case) -> Violation | None:
-    for width, args in (("float64", case.args), ("float32", as_float32(case.args))):
-        observed = part(*(300 * np.asarray(args[0]), *args[1:]))
-        for name, left in zip(part.outputs, observed if isinstance(observed, tuple) else (observed,), strict=True):
-            if not np.isfinite(np.asarray(left, np.float64)).all():
-                return Violation(
-                    f"{name} is not finite for inputs of size 300 in {width}",
-                    hint="Subtract the row's maximum before exp.",
-                )
-    return None
 
 
 @check(

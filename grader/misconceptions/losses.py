@@ -12,6 +12,11 @@ from reference import BOOK, Parts
 from reference.book import real
 
 
+def _mean(x: Any) -> Any:
+    """The mean; NaN of nothing, without a warning."""
+    return x.mean() if x.size else np.nan
+
+
 def loss_with(
     Z: Any,
     targets: Any,
@@ -63,7 +68,7 @@ def loss_with(
         picked = logs[np.arange(T), targets]
         picked = picked / {"e": 1.0, "2": np.log(2), "10": np.log(10)}[base]
         total = {
-            "positions": lambda: picked.mean(),
+            "positions": lambda: _mean(picked),
             "sum": lambda: picked.sum(),
             "one less": lambda: picked.sum() / max(T - 1, 1),
             "one more": lambda: picked.sum() / (T + 1),
@@ -71,7 +76,7 @@ def loss_with(
             "vocabulary": lambda: picked.sum() / v,
             "median": lambda: np.median(picked),
             "maximum": lambda: picked.min(),
-            "every target": lambda: logs[:, targets].mean() / {"e": 1.0, "2": np.log(2), "10": np.log(10)}[base],
+            "every target": lambda: _mean(logs[:, targets]) / {"e": 1.0, "2": np.log(2), "10": np.log(10)}[base],
             "none": lambda: picked,
         }[mean]()
     return total if sign == "plus" else -total
