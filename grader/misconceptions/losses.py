@@ -74,7 +74,7 @@ def loss_with(
             "one more": lambda: picked.sum() / (T + 1),
             "entries": lambda: picked.sum() / (T * v),
             "vocabulary": lambda: picked.sum() / v,
-            "median": lambda: np.median(picked),
+            "median": lambda: np.median(picked) if picked.size else np.nan,
             "maximum": lambda: picked.min(),
             "every target": lambda: _mean(logs[:, targets]) / {"e": 1.0, "2": np.log(2), "10": np.log(10)}[base],
             "none": lambda: picked,
