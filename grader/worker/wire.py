@@ -17,6 +17,7 @@ HEADER_BYTES = 1 << 20
 _DEPTH = 40
 _dumps = json.JSONEncoder(separators=(",", ":")).encode
 _ARRAYS = 10_000
+_PLAIN = frozenset((type(None), bool, int, float, str))
 _IN = {np.dtype(name): name for name in ("float64", "float32", "int64", "bool")}
 _OUT = {
     name: np.dtype(name) for name in (*_IN.values(), "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64")
@@ -42,6 +43,8 @@ def encode(nonce: str, op: str, arguments: dict[str, Any]) -> list[bytes]:
 
 
 def _pack(value: Any, blocks: list[bytes]) -> Any:
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, np.ndarray):
         name = _IN.get(value.dtype)
         if name is None:
@@ -63,7 +66,7 @@ def _pack(value: Any, blocks: list[bytes]) -> Any:
     if isinstance(value, tuple):
         return {"t": [_pack(item, blocks) for item in value]}
     if isinstance(value, dict):
-        if not all(isinstance(key, str | int) for key in value):
+        if not all(isinstance(key, (str, int)) for key in value):
             raise TypeError("a dict is sent with strings and integers as keys only")
         return {"d": [[key, _pack(item, blocks)] for key, item in value.items()]}
     if isinstance(value, bytes):
@@ -110,7 +113,7 @@ def _measure(node: Any, sizes: list[int], depth: int) -> None:
     """Append the byte length of each array, in order; check everything else."""
     if depth > _DEPTH or len(sizes) > _ARRAYS:
         raise Malformed("a reply is nested too deeply or holds too many arrays")
-    if node is None or isinstance(node, bool | int | float | str):
+    if type(node) in _PLAIN:  # JSON has no subclasses of them
         return
     if not isinstance(node, dict):
         raise Malformed("a header has a node of unknown form")
@@ -125,7 +128,7 @@ def _measure(node: Any, sizes: list[int], depth: int) -> None:
             _measure(item, sizes, depth + 1)
     elif tag == "d" and isinstance(content, list):
         for pair in content:
-            if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str | int)):
+            if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], (str, int))):
                 raise Malformed("a dict has an entry of unknown form")
             _measure(pair[1], sizes, depth + 1)
     else:
@@ -157,7 +160,7 @@ def _unpack(node: Any, body: memoryview, at: list[int]) -> Any:
         end = at[0] + math.prod(shape) * dtype.itemsize
         piece = body[at[0] : end]
         at[0] = end
-        if dtype == np.bool_ and any(np.frombuffer(piece, np.uint8) > 1):
+        if dtype == np.bool_ and (np.frombuffer(piece, np.uint8) > 1).any():
             raise Malformed("a bool is neither 0 nor 1")
         return np.frombuffer(piece, dtype).reshape(shape)
     if tag == "l":
