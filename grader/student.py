@@ -94,6 +94,10 @@ class Student:
         reply = self._ask(part, lambda worker: worker.gradient(part.name, args, _want(part), given, wrt))
         return list(reply.value)
 
+    def ask(self, part: PartSpec, question: Callable[[Worker], T]) -> T:
+        """What its process answers, a fresh one after a crash; errors: the worker's faults."""
+        return self._ask(part, question)
+
     def dtypes(self) -> tuple[str, ...]:
         """The number types of the latest results."""
         return self._dtypes

@@ -151,6 +151,10 @@ class Worker:
         """Run an operation of ``inside/operations`` by its file's name; the reply's value is what it returns."""
         return self._talk.exchange(name, arguments, seconds)
 
+    def told(self, name: str, form: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
+        """What an operation tells, a dict of these keys and types. Raises Tampered for another, and what ``op`` raises."""
+        return checked(self.op(name, **arguments).value, dict(form), self._talk.tampered)
+
     def settle(self) -> None:
         """Find bytes that were written out of turn after the last reply. Raises Tampered, Crashed, TimedOut."""
         self._talk.exchange("ping", {})

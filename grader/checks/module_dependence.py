@@ -1,0 +1,214 @@
+"""Who depends on whom in a module: on no later position, on every earlier one, on no other row of the batch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from grader.cases import Case
+from grader.checks import check
+from grader.checks.causality import picture
+from grader.checks.module_shapes import inputs, module_cases
+from grader.compare import Array, number
+from grader.module import WIDTH, Instance, build
+from grader.part import Part
+from grader.patterns import name_dependence
+from grader.verdict import Violation
+
+B, T = 2, 6
+HINT = "Mask S[t, s] for s > t before the softmax, with -inf rather than 0."
+
+
+def influence(block: Instance, case: Case) -> Array:
+    """D[t, s]: the greatest change at position t, in any row of the batch, when s is replaced. shapes: (T, T)"""
+    x, D = inputs(case, B, T, WIDTH), np.zeros((T, T))
+    before = block(x)
+    for s in range(T):
+        other = x.copy()
+        other[:, s] = inputs(case, B, WIDTH, stream=100 + s)
+        D[:, s] = np.abs(block(other) - before).max(axis=(0, 2))
+    return D
+
+
+def least(block: Instance) -> float:
+    """What counts as a change: right blocks give rounding where nothing is to change, and 1e-4 and more elsewhere."""
+    return 1e-9 if block.precision == "float64" else 1e-5
+
+
+def name(D: Array, block: Instance) -> tuple[str, ...]:
+    """The mask or layout that a pattern tells."""
+    key = name_dependence(~(least(block) >= D))
+    if key is None:
+        moves, past, own = ~(least(block) >= D), np.tri(T, dtype=bool), np.eye(T, dtype=bool)
+        first, last = np.zeros((T, T), dtype=bool), np.zeros((T, T), dtype=bool)
+        first[0], last[-1] = True, True
+        if np.array_equal(moves, past | first):
+            key = "mask-strict-finite"  # what may consult nothing consults everything
+        elif np.array_equal(moves, past.T | own | last):
+            key = "mask-inverted-finite"
+    return (key,) if key else ()
+
+
+def _nan(y: Array) -> Violation | None:
+    """NaN in whole rows: a position that may consult nothing."""
+    rows: list[int] = np.flatnonzero(np.isnan(y).any(axis=(0, 2))).tolist()
+    if not rows:
+        return None
+    only = {0: "mask-strict", y.shape[1] - 1: "mask-inverted"}.get(rows[0]) if len(rows) == 1 else None
+    return Violation(
+        f"the results at position {rows[0]} are NaN, so nothing can be said of what they depend on",
+        hint="A row that may consult nothing becomes 0/0: every position consults itself. For"
+        " nn.MultiheadAttention True means: may NOT be consulted.",
+        names=(only,) if only else (),
+    )
+
+
+@check(
+    parts=["@module"],
+    says="New vectors at all positions after t leave the results at 0..t as they were, in every row of the batch.",
+    cases=module_cases,
+    needs=("same-shape", "same-again"),
+    carried=False,
+    numbers=False,
+)
+def later_is_hidden(part: Part, case: Case) -> Violation | None:
+    block = build(part).redraw(case.key[0])
+    x = inputs(case, B, T, WIDTH)
+    before = block(x)
+    if found := _nan(before):
+        return found
+    for cut in range(T - 1):
+        for end in (cut + 2, T):
+            other = x.copy()
+            other[:, cut + 1 : end] = inputs(case, B, end - cut - 1, WIDTH, stream=200 + cut)
+            moved = np.abs(block(other) - before)[:, : cut + 1]
+            if not moved.max() <= least(block):
+                b, t, _ = (
+                    int(i) for i in np.unravel_index(int(np.nan_to_num(moved, nan=np.inf).argmax()), moved.shape)
+                )
+                D, apart = influence(block, case), ~(_rows(block, case) > least(block)) | np.eye(3, dtype=bool)
+                return Violation(
+                    f"position {t} moves by {number(float(moved.max()))} when positions after {cut} change, in row {b}",
+                    hint=HINT,
+                    where=(b, t),
+                    size=float(moved.max()),
+                    allowed=least(block),
+                    picture=picture(D),
+                    names=name(D, block) if apart.all() else ("module-batch-mixed",),
+                )
+    return None
+
+
+@check(
+    parts=["@module"],
+    says="A new vector at any position s ≤ t changes the result at position t.",
+    cases=module_cases,
+    needs=("same-shape", "same-again"),
+    carried=False,
+    numbers=False,
+)
+def earlier_counts(part: Part, case: Case) -> Violation | None:
+    block = build(part)
+    D = np.maximum(*(influence(block.redraw(case.key[0] + again), case) for again in (0, 1)))
+    unmoved = np.argwhere(np.tri(T, dtype=bool) & ~(least(block) < D))
+    if not len(unmoved):
+        return None
+    if found := _nan(block(inputs(case, B, T, WIDTH))):
+        return found
+    t, s = (int(i) for i in unmoved[0])
+    mixed = _rows(block, case) > least(block)
+    across = not (D * ~np.eye(T, dtype=bool)).any() and (mixed & ~np.eye(3, dtype=bool)).any()
+    return Violation(
+        f"position {t} stays as it is when position {s} changes",
+        hint="Position t consults every position s ≤ t, itself included."
+        + " nn.MultiheadAttention takes [batch, time, width] with batch_first=True only." * bool(across),
+        where=(t, s),
+        picture=picture(D),
+        names=("module-batch-as-time",) if across else name(D, block),
+    )
+
+
+def _rows(block: Instance, case: Case) -> Array:
+    """M[a, b]: the greatest change in row a of the batch when row b is replaced. shapes: (3, 3)"""
+    x, M = inputs(case, 3, T, WIDTH, stream=3), np.zeros((3, 3))
+    before = block(x)
+    for b in range(3):
+        other = x.copy()
+        other[b] = inputs(case, T, WIDTH, stream=300 + b)
+        M[:, b] = np.abs(block(other) - before).max(axis=(1, 2))
+    return M
+
+
+@check(
+    parts=["@module"],
+    says="A new sequence in one row of the batch leaves the other rows as they were, and the row alone gives the same.",
+    cases=module_cases,
+    needs=("same-shape", "same-again", "evaluation-repeats"),
+    numbers=False,
+)
+def batch_rows_apart(part: Part, case: Case) -> Violation | None:
+    block = build(part).redraw(case.key[0])
+    M = _rows(block, case)
+    x = inputs(case, 3, T, WIDTH, stream=3)
+    alone = float(np.abs(block(x[1:2]) - block(x)[1:2]).max())
+    if np.isnan(M).any():
+        return Violation("results are NaN, so nothing can be said of what they depend on", picture=picture(M))
+    others = np.argwhere(~np.eye(3, dtype=bool) & ~(least(block) >= M))
+    if not len(others) and alone <= 1e3 * least(block):
+        return None
+    D = influence(block, case) > least(block)
+    across = len(others) and not (D & ~np.eye(T, dtype=bool)).any()
+    said = "row {} of the batch moves by {} when row {} changes"
+    a, b = (int(i) for i in others[0]) if len(others) else (1, 1)
+    return Violation(
+        said.format(a, number(float(M[a, b])), b) if len(others) else f"a row alone differs by {number(alone)}",
+        hint="The batch is no axis to attend, normalize or sum over; look at view, transpose and dim=.",
+        where=(a, b),
+        picture={**picture(M), "rows": "receiving row of the batch", "columns": "replaced row of the batch"},
+        names=("module-batch-as-time",) if across else ("module-batch-mixed",) if len(others) else (),
+    )
+
+
+@check(
+    parts=["@module"],
+    says="Where all positions hold the same vector, all results are the same: the weights of each row sum to 1.",
+    cases=module_cases,
+    needs=("same-shape", "later-is-hidden", "earlier-counts", "batch-rows-apart"),
+    numbers=False,
+)
+def weights_sum_to_one(part: Part, case: Case) -> Violation | None:
+    block = build(part).redraw(case.key[0])
+    y = block(np.repeat(inputs(case, B, 1, WIDTH), T, axis=1))
+    size, allowed = max(1.0, float(np.abs(y).max())), 1e-6 if block.precision == "float64" else 1e-4
+    gap = float(np.abs(y - y[:, :1]).max() / size)
+    if gap <= allowed:
+        return None
+    strict = np.abs(y[:, 1:] - y[:, 1:2]).max() <= allowed * size  # the first one alone consults nothing
+    key = "mask-strict-zero" if strict else "module-weights-not-normalized"
+    return Violation(
+        f"the results differ by {number(gap)} of the largest number though every position holds the same vector",
+        hint="Normalize the weights over the consulted positions: softmax(dim=-1), after the mask.",
+        names=(key,) if np.isfinite(y).all() else (),
+    )
+
+
+@check(
+    parts=["@module"],
+    says="Another number of heads gives another result from the same parameters.",
+    cases=module_cases,
+    needs=("same-shape", "same-again", "earlier-counts"),
+    numbers=False,
+)
+def heads_count(part: Part, case: Case) -> Violation | None:
+    x = inputs(case, B, T, WIDTH)
+    blocks = [build(part, heads=heads) for heads in (3, 4)]
+    shapes = [[p.shape for p in block.parameters] for block in blocks]
+    if shapes[0] != shapes[1]:
+        return None
+    one, other = (block.redraw(case.key[0])(x) for block in blocks)
+    if np.abs(one - other).max() > least(blocks[0]):
+        return None
+    return Violation(
+        "3 heads and 4 heads give the same result from the same parameters",
+        hint="Split queries, keys and values into heads of width // heads, each with a softmax of its own.",
+        names=("module-heads-ignored",),
+    )

@@ -1,0 +1,227 @@
+"""A module's gradients: they reach every parameter and the input, agree with differences, and pass deep stacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from grader.cases import Case
+from grader.checks import check
+from grader.checks.module_shapes import inputs, module_cases
+from grader.checks.module_structure import wiring
+from grader.compare import Array, number
+from grader.module import WIDTH, Gradients, Instance, build
+from grader.part import Part
+from grader.verdict import Violation
+from grader.worker import Raised
+
+FINE, COARSE = (6e-6, 1e-5), (1e-3, 5e-2)  # (step, relative error), in double precision, and in single
+CUT = "Something on the way is cut off: look for detach, no_grad, .data, .item(), .numpy(), torch.tensor."
+DISTINCT = 12  # blocks with parameters of their own; 48 are these four times over
+NEEDS = ("same-shape", "same-again", "earlier-counts", "registered", "fine-steps", "input-kept")
+
+
+def gradients(block: Instance, x: Array, c: Array, *, whole: bool = True) -> Gradients | Violation:
+    """The gradients, or what stands in the way of them."""
+    try:
+        return block.gradients(x, c, whole=whole)
+    except Raised as fault:
+        if "modified by an inplace operation" not in fault.text:
+            raise
+        return Violation(
+            f"the gradient cannot be computed: {fault.text.split(':')[0]}",
+            hint="A tensor is changed in place (+=, mul_, x[...] = y) after another step has kept it: make a new one.",
+            names=("module-overwritten-in-place",),
+        )
+
+
+def agree(block: Instance, observed: float, move: Any) -> tuple[bool, float]:
+    """Whether a slope is that of central differences; `move(h)` is the weighted result at step h. Also theirs."""
+
+    def slope(step: float) -> float:
+        return float(move(step) - move(-step)) / (2 * step)
+
+    found, (step, relative) = slope(FINE[0]), FINE
+    if not settled(move):  # some compute inside in single precision
+        step, relative = COARSE
+        found = slope(step)
+    return abs(observed - found) <= relative * (1 + abs(found)), found
+
+
+def settled(move: Any) -> bool:
+    """Whether differences at two small steps agree: neither rounding nor a bend is in the way."""
+    near, far = ((move(step) - move(-step)) / (2 * step) for step in (FINE[0], 2 * FINE[0]))
+    return bool(abs(near - far) <= 1e-5 * (1 + abs(near)))
+
+
+@check(
+    parts=["@module"],
+    says="Every parameter on which the result depends gets a gradient, the slope that differences show.",
+    cases=module_cases,
+    needs=NEEDS,
+    numbers=False,
+)
+def every_parameter(part: Part, case: Case) -> Violation | None:
+    block = build(part).redraw(case.key[0])
+    x, c = (inputs(case, 2, 5, WIDTH, stream=stream) for stream in (0, 1))
+    if frozen := [i for i, p in enumerate(block.parameters) if not p.trainable]:
+        return Violation(
+            f"{block.names(frozen)} cannot learn: requires_grad is False",
+            hint="Leave requires_grad as it is; a mask is a buffer, not a parameter.",
+            names=("module-frozen",),
+        )
+    found = gradients(block, x, c)
+    if isinstance(found, Violation):
+        return found
+    cut = []
+    for i, given in enumerate(found.parameters):
+        if given is not None and not np.isfinite(given).all():
+            return Violation(f"the gradient of {block.names([i])} is {number(float(given.flat[0]))}")
+        if (given is None or found.norms[i] <= 1e-11 * found.norms.max()) and _moves(block, i, x):
+            cut.append(i)
+    if not cut:
+        cut = _wrong(block, found.parameters, x, c)
+    if cut:
+        return Violation(f"{block.names(cut)}: no gradient or a wrong one", hint=CUT, names=("module-gradient-cut",))
+    return None
+
+
+@check(
+    parts=["@module"],
+    says="The result depends on every parameter, but for a shift of the keys, which the softmax takes out again.",
+    cases=module_cases,
+    needs=("same-shape", "same-again", "earlier-counts", "registered", "every-parameter"),
+    numbers=False,
+)
+def all_used(part: Part, case: Case) -> Violation | None:
+    block, x = build(part).redraw(case.key[0]), inputs(case, 2, 5, WIDTH)
+    idle = [i for i, p in enumerate(block.parameters) if p.trainable and not _moves(block, i, x)]
+    if not idle:
+        return None
+    c, shift = inputs(case, 2, 5, WIDTH, stream=1), [i for i in idle if np.prod(block.parameters[i].shape) <= WIDTH]
+    if shift == idle:
+        found = gradients(block, x, c, whole=False)
+        idle = [i for i in idle if isinstance(found, Violation) or found.norms[i] < 0]
+    if not idle:
+        return None
+    return Violation(
+        f"{block.names(idle)}: never used",
+        hint="Use every layer that __init__ makes, each in its place, or leave it out.",
+        names=() if wiring(part, case) else ("module-parameter-unused",),
+    )
+
+
+def _moves(block: Instance, place: int, x: Array) -> bool:
+    """Whether the result depends on a parameter."""
+    block.scale({})
+    before = block(x)
+    block.scale({place: -2.0})
+    after = block(x)
+    block.scale({})
+    return bool(np.abs(after - before).max() > 1e-7 * np.abs(before).max())
+
+
+def _wrong(block: Instance, found: Sequence[Array | None], x: Array, c: Array) -> list[int]:
+    """Parameters whose gradient is not the slope: all at once, and one by one when that differs."""
+    rng = np.random.default_rng(13)
+    values = list(block.values)
+    directions = [rng.standard_normal(p.shape) for p in block.parameters]
+
+    def differ(places: Sequence[int]) -> bool:
+        def move(step: float) -> float:
+            block.fill([v + step * directions[i] if i in places and v is not None else v for i, v in enumerate(values)])
+            return float(np.sum(c * block(x)))
+
+        observed = sum(float(np.sum(g * directions[i])) for i in places if (g := found[i]) is not None)
+        right, _ = agree(block, observed, move)
+        block.fill(values)
+        return not right
+
+    everything = range(len(values))
+    return [i for i in everything if differ([i])] if differ(everything) else []
+
+
+@check(
+    parts=["@module"],
+    says="The gradient of the input is the slope that differences show.",
+    cases=module_cases,
+    needs=NEEDS,
+    numbers=False,
+)
+def input_gradient(part: Part, case: Case) -> Violation | None:
+    block = build(part).redraw(case.key[0])
+    x, c = (inputs(case, 2, 5, WIDTH, stream=stream) for stream in (5, 6))
+    found = gradients(block, x, c, whole=False)
+    return found if isinstance(found, Violation) else _slope(block, x, c, found)
+
+
+def _slope(block: Instance, x: Array, c: Array, found: Gradients, *, even: bool = False) -> Violation | None:
+    """A violation when the input's gradient is not what differences show; `even`: only where these settle it."""
+    u = np.random.default_rng(19).standard_normal(x.shape)
+    observed = 0.0 if found.x is None else float(np.sum(found.x * u))
+
+    def move(step: float) -> float:
+        return float(np.sum(c * block(x + step * u)))
+
+    right, expected = agree(block, observed, move)
+    if right or (even and not settled(move)):
+        return None
+    return Violation(
+        f"the derivative along the input is {number(expected)} by finite differences,"
+        f" automatic differentiation gives {'nothing' if found.x is None else number(observed)}",
+        expected=float(f"{expected:.4g}"),
+        observed=None if found.x is None else float(f"{observed:.4g}"),
+        hint=CUT,
+        names=("module-gradient-cut",),
+    )
+
+
+@check(
+    parts=["@module"],
+    says="Gradients stay finite, and reach every parameter, through stacks of 12 and of 48 blocks.",
+    cases=module_cases,
+    needs=NEEDS,
+    numbers=False,
+)
+def deep_stacks(part: Part, case: Case) -> Violation | None:
+    stack = build(part, count=DISTINCT, fresh=True).redraw(case.key[0])
+    x, c = (inputs(case, 2, 3, WIDTH, stream=stream) for stream in (8, 9))
+    alone = gradients(build(part).redraw(case.key[0]), x, c, whole=False)
+    if isinstance(alone, Violation):
+        return alone
+    reached = alone.norms > 1e-11 * alone.norms.max()
+    for repeats in (1, 4):
+        block, count = stack.times(repeats), repeats * DISTINCT
+        found = gradients(block, x, c, whole=False)
+        if isinstance(found, Violation):
+            return found
+        drawn = series(found, count)
+        if not (np.isfinite(found.norms).all() and np.isfinite(found.forward).all()):
+            return Violation(f"{count} blocks: a result or a gradient is not finite", picture=drawn)
+        each = len(block.parameters) // DISTINCT
+        silent = np.flatnonzero((found.norms <= 1e-11 * found.norms.max()) & np.tile(reached, DISTINCT)).tolist()
+        if silent:
+            return Violation(
+                f"{count} blocks: no gradient reaches {block.names(silent[:1])} of block {silent[0] // each + 1}",
+                hint=CUT,
+                picture=drawn,
+            )
+        if count == DISTINCT and (cut := _slope(block, x, c, found, even=True)):
+            return replace(cut, message=f"{count} blocks: {cut.message}", picture=drawn)
+    return None
+
+
+def series(found: Gradients, count: int) -> dict[str, Any]:
+    """The norms layer by layer, for a plot: of the stream, and of the gradient at it."""
+    return {
+        "kind": "series",
+        "title": f"{count} blocks",
+        "x": "after block",
+        "lines": [
+            {"name": "norm of the stream", "values": [float(v) for v in found.forward]},
+            {"name": "norm of the gradient", "values": [float(v) for v in found.backward]},
+        ],
+    }

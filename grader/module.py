@@ -1,0 +1,233 @@
+"""Knows a torch module of a submission as checks see it: built there, asked here, known by its answers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from grader.compare import Array
+from grader.part import Part
+from grader.student import Student
+from grader.worker import BadResult, Handle, Raised, Reply, Worker
+from grader.worker.text import clean
+
+Precision = Literal["float64", "float32"]
+WIDTH, HEADS = 12, 3  # B = 2, T = 5, h = 3, d_k = 4 and d = 12 differ pairwise
+SHOWN = 6  # names of parameters in one sentence
+MADE = {"modules": list, "parameters": list, "loose": list}
+SLOPES = {"x": (np.ndarray, type(None)), "parameters": list, "norms": np.ndarray, "forward": np.ndarray,
+          "backward": np.ndarray}  # fmt: skip
+_made: WeakKeyDictionary[Worker, dict[Any, Instance]] = WeakKeyDictionary()
+_precisions: WeakKeyDictionary[Student, dict[str, Precision]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One tensor that is learned. `name` is the student's text, made harmless."""
+
+    name: str
+    shape: tuple[int, ...]
+    trainable: bool
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """What automatic differentiation gives; None and -1 where it gives nothing.
+
+    x, parameters   gradients; `norms` those of the parameters' gradients, module by module
+    forward, backward   the norm of every stage of a stack, from the input to the result, and of the gradient there
+    """
+
+    x: Array | None
+    parameters: list[Array | None]
+    norms: Array
+    forward: Array
+    backward: Array
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A module in the submission's process, or a stack of them; its parameters' numbers come from here.
+
+    shapes: x (B, T, d) -> (B, T, d)
+    errors: the worker's faults, which the engine turns into verdicts
+    """
+
+    part: Part
+    modules: tuple[Handle, ...]
+    parameters: tuple[Parameter, ...]
+    loose: tuple[str, ...]
+    width: int
+    heads: int
+    precision: Precision
+    values: list[Array | None] = field(default_factory=list)
+    repeats: int = 1
+
+    def times(self, repeats: int) -> Instance:
+        """The stack several times over: as deep as `repeats` of it, with the parameters of one."""
+        return replace(self, repeats=repeats)
+
+    def forward(self, x: Array, *, seed: int = 0, strided: bool = False) -> Array:
+        """The result for x, as it was returned."""
+        return np.asarray(self.reply(x, seed=seed, strided=strided).value)
+
+    def __call__(self, x: Array) -> Array:
+        """The result for x, in float64 and of x's shape. errors: BadResult for another shape."""
+        y = self.forward(x)
+        if y.shape != x.shape:
+            raise BadResult(f"returned the shape {list(y.shape)} for {list(x.shape)}")
+        return y.astype(np.float64)
+
+    def reply(self, x: Array, *, seed: int = 0, strided: bool = False) -> Reply:
+        """The result with its number type (`dtypes`) and x after the call (`args_after`)."""
+        given = np.asarray(x, self.precision)
+        modules = list(self.modules) * self.repeats
+        reply = _student(self.part).ask(
+            self.part.part, lambda w: w.op("module_forward", modules=modules, x=given, seed=seed, strided=strided)
+        )
+        if not isinstance(reply.value, np.ndarray) or not isinstance(reply.args_after, np.ndarray):
+            raise BadResult("returned no array")
+        return reply
+
+    def gradients(self, x: Array, cotangent: Array, *, whole: bool = True) -> Gradients:
+        """Of Σ cotangent · result. errors: NoGradient when the result has none."""
+        asked = {
+            "modules": list(self.modules) * self.repeats,
+            "x": np.asarray(x, self.precision),
+            "cotangent": np.asarray(cotangent, self.precision),
+            "seed": 0,
+            "whole": whole,
+        }
+        told = _student(self.part).ask(self.part.part, lambda w: w.told("module_gradients", SLOPES, **asked))
+        expected = [p.shape for p in self.parameters] if whole else []
+        given = told["parameters"]
+        fits = len(given) == len(expected) and all(
+            g is None or (isinstance(g, np.ndarray) and g.shape == shape)
+            for g, shape in zip(given, expected, strict=True)
+        )
+        if not fits or (told["x"] is not None and told["x"].shape != x.shape):
+            raise BadResult("gave gradients of other shapes than the parameters have")
+        return Gradients(**told)
+
+    def fill(self, values: Sequence[Array | None], *, cast: bool = False) -> None:
+        """Put numbers into the parameters, of this precision again with `cast`; None leaves one as it is."""
+        given = [None if value is None else np.asarray(value, self.precision) for value in values]
+        asked: dict[str, Any] = {
+            "modules": list(self.modules),
+            "values": given,
+            "precision": self.precision if cast else "",
+        }
+        _student(self.part).ask(self.part.part, lambda w: w.op("module_fill", **asked))
+
+    def redraw(self, seed: int, scale: float = 1.0) -> Instance:
+        """Numbers of ordinary size in every parameter that learns: no gain stays 1, no shift and no projection 0."""
+        rng = np.random.default_rng((seed, 31))
+        self.values[:] = [_drawn(rng, p.shape, scale) if p.trainable else None for p in self.parameters]
+        self.fill(self.values, cast=True)
+        return self
+
+    def zero(self, places: Iterable[int]) -> None:
+        """0 in these parameters, the drawn numbers in the others."""
+        self.scale(dict.fromkeys(places, 0.0))
+
+    def scale(self, factors: dict[int, float]) -> None:
+        """The drawn numbers, times a factor where one is given."""
+        self.fill([None if v is None else factors.get(i, 1.0) * v for i, v in enumerate(self.values)])
+
+    def train(self, training: bool) -> None:
+        """Into training, or into evaluation."""
+        modules = list(self.modules)
+        _student(self.part).ask(self.part.part, lambda w: w.op("module_train", modules=modules, training=training))
+
+    def names(self, places: Iterable[int]) -> str:
+        """Parameters in a sentence."""
+        found = [self.parameters[i].name for i in places]
+        more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        return ", ".join(found[:SHOWN]) + more
+
+
+def build(
+    part: Part,
+    *,
+    width: int = WIDTH,
+    heads: int = HEADS,
+    precision: Precision | None = None,
+    count: int = 1,
+    arguments: dict[str, Any] | None = None,
+    fresh: bool = False,
+) -> Instance:
+    """An instance in evaluation mode, in double precision where that works; `count` of them make a stack.
+
+    One that was made before is used again, with whatever its parameters hold, unless a `fresh` one is asked for; in a
+    new process, after a crash, all are made anew.
+
+    arguments   of the class, in place of width and heads
+    errors      the worker's faults
+    """
+    given = {"width": width, "heads": heads} if arguments is None else arguments
+    chosen = precision or _precision(part)
+    made = _made.setdefault(process(part), {})
+    key = part.name, repr(given), chosen, count
+    known = made.get(key) if not fresh else _new(part, given, chosen, count, 1)
+    if known is None:
+        known = made[key] = _new(part, given, chosen, count, 0)
+    return replace(known, part=part, width=width, heads=heads, values=[None for _ in known.parameters])
+
+
+def process(part: Part) -> Worker:
+    """The submission's process, a new one after a crash: what was made in the one before is gone."""
+    return _student(part).ask(part.part, lambda worker: worker)
+
+
+def _student(part: Part) -> Student:
+    return cast(Student, part.caller)
+
+
+def _new(part: Part, arguments: dict[str, Any], precision: Precision, count: int, seed: int) -> Instance:
+    asked = {"target": part.name, "kwargs": arguments, "count": count, "precision": precision, "seed": seed}
+    told = _student(part).ask(part.part, lambda w: w.told("module_new", MADE, **asked))
+    parameters = []
+    for item in told["parameters"]:
+        if not (isinstance(item, tuple) and len(item) == 3 and isinstance(item[0], str) and isinstance(item[1], list)):
+            raise BadResult("has parameters that cannot be told")
+        if not all(type(n) is int and 0 <= n < 1 << 20 for n in item[1]) or np.prod(item[1], dtype=float) > 1e7:
+            raise BadResult(f"has a parameter of the shape {str(item[1])[:80]}")
+        parameters.append(Parameter(_plain(item[0]), tuple(item[1]), bool(item[2])))
+    if len(told["modules"]) != count or not all(isinstance(module, Handle) for module in told["modules"]):
+        raise BadResult("made no module")
+    loose = tuple(_plain(name) for name in told["loose"] if isinstance(name, str))
+    return Instance(part, tuple(told["modules"]), tuple(parameters) * count, loose, WIDTH, HEADS, precision)
+
+
+def _plain(text: str) -> str:
+    return clean(text, 80).replace("\n", " ").replace("\t", " ")
+
+
+def _precision(part: Part) -> Precision:
+    """float64 where the module takes it, as its tensors of a fixed type may not."""
+    student = _student(part)
+    known = _precisions.setdefault(student, {})
+    if part.name not in known:
+        known[part.name] = "float64"
+        x = np.random.default_rng(3).standard_normal((1, 2, WIDTH))
+        try:
+            build(part, precision="float64").forward(x)
+        except Raised:
+            known[part.name] = "float32"
+            with suppress(Raised):  # what it raises here has nothing to do with precision, and comes again
+                build(part, precision="float32").forward(x)
+                part.note("computes in single precision only; accepted")
+    return known[part.name]
+
+
+def _drawn(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Array:
+    """Vectors between 0.5 and 1.5 with either sign; matrices normal, of variance 1.5 over the root of their sides."""
+    if len(shape) < 2 or max(shape) == int(np.prod(shape)):
+        return np.asarray(rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape))
+    side = float(np.sqrt(shape[-1] * shape[-2]))
+    return np.asarray(scale * rng.standard_normal(shape) * np.sqrt(1.5 / side))
