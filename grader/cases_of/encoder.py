@@ -128,6 +128,8 @@ def _attention_extremes(seed: int) -> Iterator[tuple[str, Arguments]]:
     large = [[1e4, 0, 0, -1e4], [-1e4, 1e4, 0, 1], [1e4, -1e4, 9999, 9998]]
     yield "scores of ±1e4", (*scored(large), V, every)
     yield "scores of ±1e4, without a mask", (*scored(large), V, None)
+    apart = [[900, 901, 899, 0], [0, 1, 2, 1], [-900, -901, -899, -902]]
+    yield "rows of scores far apart", (*scored(apart), V, every)
     yield (
         "forbidden scores far above the allowed ones",
         (*scored([[0, 200, 2e4, 1], [0, 1, 2e4, 2], [1, 0, 2, 2e4]]), V, past),

@@ -59,9 +59,7 @@ def users(*parts: str) -> set[str]:
     return {p.name for p in spec().parts if {p.name, *p.uses} & set(parts)}
 
 
-def grade(
-    text: str, hosts: Hosts, parts: Collection[str] | None = None, assignment: str = "hand-decoder"
-) -> Outcome:
+def grade(text: str, hosts: Hosts, parts: Collection[str] | None = None, assignment: str = "hand-decoder") -> Outcome:
     """The verdicts on some parts, on all without `parts`; the others are taken to be right."""
     of = spec(assignment)
     with tempfile.TemporaryDirectory() as folder:

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from reference import BOOK, book, gradients
+from reference.encoder import ENCODER
 
 try:
-    from reference import torch_twin
+    from reference import encoder_torch_twin, torch_twin
 except ImportError:
-    torch_twin = None
+    encoder_torch_twin = torch_twin = None
 
 DIMS = {"T": 4, "d": 6, "d_k": 2, "d_v": 3, "h": 5, "m": 7, "v": 8, "L": 2, "T_max": 9, "n": 11, "T_q": 12, "T_k": 13}
 
@@ -20,11 +21,15 @@ class Ids(tuple):
     """ids(T, v): T integers from 0 to v − 1."""
 
 
+class Mask(tuple):
+    """mask(T): T booleans."""
+
+
 def read(docstring):
     """The argument and result structures of a `shapes:` line. Its names and `where` lines are Python expressions."""
     paragraph = re.split(r"\n\s*errors:", inspect.cleandoc(docstring).split("shapes:")[1])[0]
     line, *definitions = re.split(r"\bwhere\b", " ".join(paragraph.split()))
-    known = {**DIMS, "ids": lambda n, v: Ids((n, v)), "dict": dict}
+    known = {**DIMS, "ids": lambda n, v: Ids((n, v)), "mask": lambda *n: Mask(n), "dict": dict}
     for definition in reversed(definitions):
         name, expression = definition.split("=", 1)
         known[name.strip()] = eval(expression, {"__builtins__": {}}, known)
@@ -35,6 +40,8 @@ def read(docstring):
 def fill(structure, rng):
     if isinstance(structure, Ids):
         return rng.integers(structure[1], size=structure[0])
+    if isinstance(structure, Mask):
+        return rng.random(structure) < 0.5
     if isinstance(structure, dict):
         return {key: fill(value, rng) for key, value in structure.items()}
     if isinstance(structure, list) or any(not isinstance(n, int) for n in structure):
@@ -52,6 +59,9 @@ def check(value, structure):
         assert len(values) == len(structure)
         for one, shape in zip(values, structure, strict=True):
             check(one, shape)
+    elif isinstance(structure, Ids):
+        assert np.shape(value) == structure[:1]
+        assert np.asarray(value).dtype == np.int64
     else:
         assert np.shape(value) == structure
         assert np.asarray(value).dtype == np.float64
@@ -62,9 +72,13 @@ def run(function):
     check(function(*fill(arguments, np.random.default_rng(0))), results)
 
 
-@pytest.mark.parametrize("name", BOOK.names)
-def test_shapes_line_of_the_reference_holds(name):
-    run(BOOK.functions[name])
+EVERY = [(BOOK, name) for name in BOOK.names] + [(ENCODER, name) for name in ENCODER.names]
+every_function = pytest.mark.parametrize(("parts", "name"), EVERY, ids=[name for _, name in EVERY])
+
+
+@every_function
+def test_shapes_line_of_the_reference_holds(parts, name):
+    run(parts.functions[name])
 
 
 @pytest.mark.parametrize("function", [book.real, gradients.perturb])
@@ -73,16 +87,16 @@ def test_shapes_line_of_a_tool_holds(function):
 
 
 @pytest.mark.skipif(torch_twin is None, reason="torch is not installed")
-@pytest.mark.parametrize("name", BOOK.names)
-def test_shapes_line_of_the_twin_holds_and_is_the_same(name):
-    twin = getattr(torch_twin, name)
+@every_function
+def test_shapes_line_of_the_twin_holds_and_is_the_same(parts, name):
+    twin = getattr(torch_twin if parts is BOOK else encoder_torch_twin, name)
     run(twin)
-    assert list(read(twin.__doc__)) == list(read(BOOK.functions[name].__doc__))
+    assert list(read(twin.__doc__)) == list(read(parts.functions[name].__doc__))
 
 
-@pytest.mark.parametrize("name", BOOK.names)
-def test_each_docstring_names_its_errors(name):
-    assert "errors: " in BOOK.functions[name].__doc__
+@every_function
+def test_each_docstring_names_its_errors(parts, name):
+    assert "errors: " in parts.functions[name].__doc__
 
 
 @pytest.mark.parametrize("line", ["(T, d), (d, d_k), (d, d_k), (d, d_v) -> (T, d_k), (T, T)", "(T, d) -> (T, d)"])

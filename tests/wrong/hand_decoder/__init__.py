@@ -17,10 +17,10 @@ def all_wrong() -> tuple[Wrong, ...]:
     return tuple(wrong for module in modules for wrong in getattr(module, "WRONG", ()))
 
 
-def one_of_each() -> tuple[Wrong, ...]:
+def one_of_each(corpus: tuple[Wrong, ...] = ()) -> tuple[Wrong, ...]:
     """Each mistake in each part once, on the bases in turn: a quarter of the time, most of the variety."""
     groups: dict[object, list[Wrong]] = {}
-    for wrong in all_wrong():
+    for wrong in corpus or all_wrong():
         groups.setdefault((wrong.id.rsplit("--", 1)[0], wrong.misconception), []).append(wrong)
     return tuple(group[i % len(group)] for i, group in enumerate(groups.values()))
 
