@@ -62,7 +62,10 @@ class Composed:
         self.book, self.backend = book, backend
 
     def call(self, part: PartSpec, args: Sequence[Any]) -> Any:
-        """The book's composition."""
+        """The book's composition, of a copy of the arguments: a student's part may change what it is given."""
+        return self._call(part, [_copied(arg) for arg in args])
+
+    def _call(self, part: PartSpec, args: Sequence[Any]) -> Any:
         try:
             with np.errstate(all="ignore"):
                 return getattr(self.book, part.name)(*args)
@@ -72,7 +75,7 @@ class Composed:
     def echo(self, part: PartSpec, args: Sequence[Any]) -> tuple[Any, Any]:
         """The same; the arguments of a copy."""
         given = [_copied(arg) for arg in args]
-        return self.call(part, given), given
+        return self._call(part, given), given
 
     def gradient(
         self, part: PartSpec, args: Sequence[Any], cotangents: Sequence[Array], wrt: Sequence[Path]

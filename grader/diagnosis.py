@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from grader.carried import closure, same
-from grader.cases import BUILDERS, Case, generic
+from grader.cases import BUILDERS, Case, generic, tree_map
 from grader.compare import Array, Tolerance
 from grader.memo import Memo, takes_the
 from grader.misconceptions import Candidate, Misconception, pairs, singles
@@ -48,8 +48,14 @@ def named(known: Misconception, where: str, alternatives: tuple[str, ...] = ()) 
 
 @cache
 def _prints(part: str, seed: int) -> tuple[Case, ...]:
-    """The cases on which outputs are compared: all sizes of the generic family but the least and the largest."""
-    return tuple(case for case in generic(part, seed) if 1 < case.sizes.T < 9)
+    """The cases on which outputs are compared: all sizes of the generic family but the least and the largest.
+
+    They are kept, so their arrays cannot be written to: a student's part that is called here may try.
+    """
+    cases = tuple(case for case in generic(part, seed) if 1 < case.sizes.T < 9)
+    for case in cases:
+        tree_map(lambda array: array.setflags(write=False), case.args)
+    return cases
 
 
 def diagnose(part: Part, books: tuple[Any, ...], seed: int, extreme: tuple[Case, ...] = ()) -> Found | None:

@@ -48,9 +48,10 @@ class Explained:
 
     def __call__(self, item: Item, part: Part, verdict: Verdict) -> Verdict:
         """The verdict as it counts: carried forward, or with the mistake's name, or as it is."""
-        if verdict.status == "failed":
-            return self._carried(item, verdict) or self._named(item, part, verdict)
-        return self._named(item, part, verdict) if verdict.status == "error" else verdict
+        if verdict.status not in ("failed", "error"):
+            return verdict
+        carried = self._carried(item, verdict) if verdict.status == "failed" or item.check.name == "gradient" else None
+        return carried or self._named(item, part, verdict)
 
     # what is wrong below a part
 

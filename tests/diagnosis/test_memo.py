@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from grader.carried import closure, same
+from grader.carried import Composed, closure, same
 from grader.cases import HANDOUT, make
+from grader.diagnosis import _prints
 from grader.memo import Memo, takes_the
 from grader.misconceptions import singles
 from tests.diagnosis.measure import spec
@@ -52,3 +53,24 @@ def test_each_input_is_computed_once():
 def test_a_function_tells_whether_it_is_to_be_told_its_book():
     assert takes_the(spec().book.functions["decoder"])
     assert not takes_the(spec().book.decoder)
+
+
+def test_cases_that_are_kept_cannot_be_written_to():
+    for case in _prints("decoder_block", 0):
+        with pytest.raises(ValueError, match="read-only"):
+            case.args[1]["b_1"] *= 0
+
+
+def test_a_composition_works_on_a_copy_of_its_arguments():
+    def changes_its_bias(H, W_1, b_1, W_2, b_2):
+        results = spec().book.feed_forward(H, W_1, b_1, W_2, b_2)
+        b_1 *= 0
+        return results
+
+    H, block = make("decoder_block", HANDOUT, 0).args
+    composed = Composed(spec().book.replace(feed_forward=changes_its_bias), "numpy")
+    composed.call(spec().part("decoder_block"), (H, block))
+    assert block["b_1"].all()
+    _, (_, after) = composed.echo(spec().part("decoder_block"), (H, block))
+    assert block["b_1"].all()
+    assert not after["b_1"].any()
