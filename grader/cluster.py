@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import threading
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from importlib import import_module
 from itertools import islice
 from types import TracebackType
@@ -19,7 +20,6 @@ from grader.worker import GraderFault
 from grader.worker.levels import resolve
 
 CONNECT_SECONDS = 10
-AHEAD = 3  # parcels for each thread of the cluster, so that none waits for the next
 
 
 class Cluster:
@@ -47,26 +47,34 @@ class Cluster:
     def answers(
         self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
     ) -> Generator[tuple[Task, Answer], None, None]:
-        """The answer for every task as soon as it is there; a few for each thread are on their way at a time."""
-        waiting, sent = iter(tasks), {}
-        threads = sum(self._client.nthreads().values()) or 1
+        """The answer for every task as soon as it is there.
+
+        One for each thread is on its way at a time, so that a worker that dies has no others, and one that comes later
+        gets its share.
+        """
+        waiting = iter(tasks)
+        sent: dict[Any, Task] = {}
         coming = self._dask.as_completed(loop=self._client.loop)
 
-        def send(count: int) -> None:
-            for task in islice(waiting, count):
+        def send() -> None:
+            free = sum(self._client.nthreads().values()) - len(sent)
+            for task in islice(waiting, max(free, 0 if sent else 1)):
                 future = self._client.submit(_answer, parcel(task), key=f"grader-{id(self)}-{task.name}", pure=False)
                 sent[future] = task
                 coming.add(future)
 
         try:
-            send(AHEAD * threads)
+            send()
             for future in coming:
-                error = future.exception()
-                answer = future.result() if error is None else Fault(f"the cluster: {type(error).__name__}: {error}")
-                yield sent.pop(future), answer
-                send(1)
+                yield sent.pop(future), _result(future)
+                send()
+        except OSError as error:
+            if error.filename is not None:  # of a file: not the cluster's
+                raise
+            raise GraderFault(f"the cluster has gone: {error}") from error
         finally:
-            self._client.cancel(list(sent))
+            with suppress(Exception):
+                self._client.cancel(list(sent))
 
     def __enter__(self) -> Self:
         return self
@@ -75,6 +83,14 @@ class Cluster:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._client.close()
+
+
+def _result(future: Any) -> Answer:
+    try:
+        answer: Answer = future.result()
+    except Exception as error:  # noqa: BLE001 - a lost worker, a scheduler that has ended: none is the submission's
+        return Fault(f"the cluster: {str(error).split('. ')[0] or type(error).__name__}")
+    return answer
 
 
 _local = threading.local()

@@ -56,6 +56,7 @@ def command(
     from grader import batch, names
     from grader.progress import progress
     from grader.spec import load
+    from grader.worker import GraderFault
 
     tasks = names.tasks(paths)
     if json_ is not None and len(tasks) != 1:
@@ -69,8 +70,13 @@ def command(
                 for outcome in running:
                     done[outcome.task.name] = outcome
                     tell(outcome)
-    except KeyboardInterrupt:
-        _gradebook(out, [done.get(task.name) or batch.Outcome(task, reason="interrupted") for task in tasks])
+    except (KeyboardInterrupt, GraderFault) as error:
+        reason = str(error) or "interrupted"
+        if isinstance(error, GraderFault) and not done:
+            raise
+        _gradebook(out, [done.get(task.name) or batch.Outcome(task, reason=reason) for task in tasks])
+        if isinstance(error, GraderFault):
+            raise
         graded = sum(outcome.rubric is not None for outcome in done.values())
         click.echo(
             f"interrupted: {graded} of {len(tasks)} are graded, and stay; the same command with --resume goes on from"
