@@ -159,9 +159,10 @@ def _outcome(variant: Variant) -> Outcome:
 
 def _separation(variant: Variant) -> float:
     """How far a misconception's numbers are from the right ones, in tolerances; infinite for another shape or NaN."""
-    if not variant.expect or variant.part not in all_misconceptions().get(variant.expect).parts:
+    known = all_misconceptions().get(variant.expect) if variant.expect else None
+    if known is None or known.wrong is None or variant.part not in known.parts:
         return float("inf")
-    book = _spec.book.replace(**{variant.part: all_misconceptions().get(variant.expect).wrong})
+    book = _spec.book.replace(**{variant.part: known.wrong})
     right, wrong = (getattr(b, variant.part) for b in (_spec.book, book))
     tolerance = _spec.tolerances.float64.tolerance
     cases = list(generic(variant.part, 0))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import re
 from collections.abc import Iterator
@@ -162,7 +163,15 @@ def changed(right):
 
 
 def variants(spec: Spec) -> Iterator[Variant]:
-    """Every variant of an assignment whose reference is a `Parts`, in a fixed order."""
+    """Every variant of an assignment, in a fixed order.
+
+    `grader/audit/of_<assignment>.py` gives those of an assignment of its own kind by its function `variants`. Those of
+    all others are made of its reference, a `Parts`.
+    """
+    own = f"grader.audit.of_{spec.id.replace('-', '_')}"
+    if importlib.util.find_spec(own) is not None:
+        yield from importlib.import_module(own).variants(spec)
+        return
     yield from _right(spec)
     yield from _degenerate(spec)
     for part in spec.parts:
@@ -229,15 +238,20 @@ def _twin(spec: Spec) -> Variant | None:
     if importlib.util.find_spec("torch") is None or not twin.is_file():
         return None
     sources = {spec.file: twin.read_bytes()}
-    return Variant("torch-twin", "right", "", "", _as_submission(spec, sources))
+    return Variant("torch-twin", "right", "", "", as_submission(spec, sources))
 
 
 def _degenerate(spec: Spec) -> Iterator[Variant]:
     for name, code in CHANGES.items():
         yield Variant(name, "degenerate", "", "", _submission(spec, _wrapped(spec, code)))
+    yield from template_of(spec)
+
+
+def template_of(spec: Spec) -> Iterator[Variant]:
+    """The template as it is handed out."""
     template = files("student_template") / (spec.template or spec.id) / spec.file
     if template.is_file():
-        yield Variant("template", "degenerate", "", "", _as_submission(spec, {spec.file: template.read_bytes()}))
+        yield Variant("template", "degenerate", "", "", as_submission(spec, {spec.file: template.read_bytes()}))
 
 
 def of_paths(spec: Spec, paths: tuple[Path, ...]) -> Iterator[Variant]:
@@ -264,7 +278,7 @@ def _submission(spec: Spec, change: str, mistakes: str = "") -> Submission:
         stem = Path(mistakes).stem
         sources.setdefault(f"audited_{stem}_mistakes.py", _renamed(Path(mistakes).read_text("utf-8"), package))
     sources[spec.file] = MAIN.format(module=module, book=book, change=change).encode()
-    return _as_submission(spec, sources)
+    return as_submission(spec, sources)
 
 
 def _renamed(source: str, package: str) -> bytes:
@@ -275,7 +289,13 @@ def _renamed(source: str, package: str) -> bytes:
     return source.encode()
 
 
-def _as_submission(spec: Spec, sources: dict[str, bytes]) -> Submission:
+def mistakes_of(spec: Spec, known: Misconception) -> tuple[str, dict[str, bytes]]:
+    """The module in which a copy of a misconception's file will be, and all the sources that it needs."""
+    return f"audited_{Path(known.file).stem}_mistakes", dict(_submission(spec, "", known.file).sources)
+
+
+def as_submission(spec: Spec, sources: dict[str, bytes]) -> Submission:
+    """Sources by path, as what was read from a folder."""
     digest = hashlib.sha256(b"\0".join(name.encode() + data for name, data in sorted(sources.items()))).hexdigest()
     main = Path(spec.file).stem
     return Submission(main, Path(spec.file), sources, main, None, digest)

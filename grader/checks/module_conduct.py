@@ -12,7 +12,7 @@ from grader.module import WIDTH, build
 from grader.part import Part
 from grader.verdict import Violation
 
-NEEDS = ("same-shape", "same-again", "earlier-counts")
+NEEDS = ("same-shape", "same-again", "positions-meet")
 
 
 @check(
@@ -41,7 +41,7 @@ def _alike(y: Array, first: Array) -> bool:
     parts=["@module"],
     says="In evaluation nothing is drawn: results do not follow the random generators.",
     cases=module_cases,
-    needs=("same-shape", "same-again"),
+    needs=NEEDS,
     numbers=False,
 )
 def evaluation_repeats(part: Part, case: Case) -> Violation | None:
@@ -120,7 +120,8 @@ def instances_apart(part: Part, case: Case) -> Violation | None:
             hint="Make layers and parameters in __init__, as attributes of self; not in the class or the module.",
             names=("module-shares-state",),
         )
-    if np.abs(other.redraw(case.key[0])(x) - before).max() > 1e-5:
+    learned = all(parameter.trainable for parameter in one.parameters)
+    if learned and np.abs(other.redraw(case.key[0])(x) - before).max() > 1e-5:
         return Violation(
             "two instances with the same parameters give different results",
             hint="Everything that differs between instances is a parameter or a buffer, drawn in __init__.",

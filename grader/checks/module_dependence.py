@@ -64,6 +64,26 @@ def _nan(y: Array) -> Violation | None:
 
 @check(
     parts=["@module"],
+    says="A new vector at some position changes the result at another one.",
+    cases=module_cases,
+    needs=("same-shape", "same-again"),
+    carried=False,
+    numbers=False,
+)
+def positions_meet(part: Part, case: Case) -> Violation | None:
+    block = build(part).redraw(case.key[0])
+    D = influence(block, case)
+    if (~(least(block) >= D) & ~np.eye(T, dtype=bool)).any():
+        return None
+    return Violation(
+        "no position moves when another one changes",
+        hint="Attention mixes positions; make it, and add what it gives to the stream.",
+        picture=picture(D),
+    )
+
+
+@check(
+    parts=["@module"],
     says="New vectors at all positions after t leave the results at 0..t as they were, in every row of the batch.",
     cases=module_cases,
     needs=("same-shape", "same-again"),
@@ -142,7 +162,7 @@ def _rows(block: Instance, case: Case) -> Array:
     parts=["@module"],
     says="A new sequence in one row of the batch leaves the other rows as they were, and the row alone gives the same.",
     cases=module_cases,
-    needs=("same-shape", "same-again", "evaluation-repeats"),
+    needs=("same-shape", "same-again", "evaluation-repeats", "positions-meet"),
     numbers=False,
 )
 def batch_rows_apart(part: Part, case: Case) -> Violation | None:
@@ -172,7 +192,7 @@ def batch_rows_apart(part: Part, case: Case) -> Violation | None:
     parts=["@module"],
     says="Where all positions hold the same vector, all results are the same: the weights of each row sum to 1.",
     cases=module_cases,
-    needs=("same-shape", "later-is-hidden", "earlier-counts", "batch-rows-apart"),
+    needs=("same-shape", "later-is-hidden", "positions-meet", "batch-rows-apart"),
     numbers=False,
 )
 def weights_sum_to_one(part: Part, case: Case) -> Violation | None:
@@ -195,7 +215,7 @@ def weights_sum_to_one(part: Part, case: Case) -> Violation | None:
     parts=["@module"],
     says="Another number of heads gives another result from the same parameters.",
     cases=module_cases,
-    needs=("same-shape", "same-again", "earlier-counts"),
+    needs=("same-shape", "same-again", "positions-meet"),
     numbers=False,
 )
 def heads_count(part: Part, case: Case) -> Violation | None:
@@ -205,7 +225,7 @@ def heads_count(part: Part, case: Case) -> Violation | None:
     if shapes[0] != shapes[1]:
         return None
     one, other = (block.redraw(case.key[0])(x) for block in blocks)
-    if np.abs(one - other).max() > least(blocks[0]):
+    if not np.abs(one - other).max() <= least(blocks[0]):
         return None
     return Violation(
         "3 heads and 4 heads give the same result from the same parameters",

@@ -21,7 +21,7 @@ from grader.worker import Raised
 FINE, COARSE = (6e-6, 1e-5), (1e-3, 5e-2)  # (step, relative error), in double precision, and in single
 CUT = "Something on the way is cut off: look for detach, no_grad, .data, .item(), .numpy(), torch.tensor."
 DISTINCT = 12  # blocks with parameters of their own; 48 are these four times over
-NEEDS = ("same-shape", "same-again", "earlier-counts", "registered", "fine-steps", "input-kept")
+NEEDS = ("same-shape", "same-again", "positions-meet", "registered", "fine-steps", "input-kept")
 
 
 def gradients(block: Instance, x: Array, c: Array, *, whole: bool = True) -> Gradients | Violation:
@@ -93,7 +93,7 @@ def every_parameter(part: Part, case: Case) -> Violation | None:
     parts=["@module"],
     says="The result depends on every parameter, but for a shift of the keys, which the softmax takes out again.",
     cases=module_cases,
-    needs=("same-shape", "same-again", "earlier-counts", "registered", "every-parameter"),
+    needs=("same-shape", "same-again", "positions-meet", "registered", "every-parameter"),
     numbers=False,
 )
 def all_used(part: Part, case: Case) -> Violation | None:
@@ -175,7 +175,7 @@ def _slope(block: Instance, x: Array, c: Array, found: Gradients, *, even: bool 
         expected=float(f"{expected:.4g}"),
         observed=None if found.x is None else float(f"{observed:.4g}"),
         hint=CUT,
-        names=("module-gradient-cut",),
+        names=("module-gradient-cut",) if np.isfinite(expected) else (),
     )
 
 

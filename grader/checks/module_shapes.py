@@ -17,6 +17,7 @@ from grader.worker import Raised
 
 SIZES = ((2, 5, 12, 3), (3, 4, 10, 2), (2, 7, 6, 1))  # B, T, d, h
 LONG = 200
+MEET = ("same-shape", "positions-meet")
 
 
 def module_cases(part: str, seed: int) -> Iterator[Case]:
@@ -102,7 +103,11 @@ def _broadcast(change: Array) -> Violation | None:
 
 
 @check(
-    parts=["@module"], says="One position, one sequence, and a long sequence work.", cases=module_cases, numbers=False
+    parts=["@module"],
+    says="One position, one sequence, and a long sequence work.",
+    cases=module_cases,
+    needs=MEET,
+    numbers=False,
 )
 def any_length(part: Part, case: Case) -> Violation | None:
     block = build(part)
@@ -123,14 +128,30 @@ def any_length(part: Part, case: Case) -> Violation | None:
     return None
 
 
-@check(parts=["@module"], says="Without arguments it is 64 wide with 4 heads.", cases=module_cases, numbers=False)
+@check(
+    parts=["@module"],
+    says="Without arguments it is 64 wide with 4 heads.",
+    cases=module_cases,
+    needs=MEET,
+    numbers=False,
+)
 def default_size(part: Part, case: Case) -> Violation | None:
     x = inputs(case, 2, 3, 64)
-    return wrong_shape(build(part, arguments={}).forward(x), x, "no arguments")
+    try:
+        y = build(part, arguments={}).forward(x)
+    except Raised as fault:
+        return Violation(
+            f"DecoderBlock() takes no vectors of width 64: {fault.message}", hint="The defaults are width=64, heads=4."
+        )
+    return wrong_shape(y, x, "no arguments")
 
 
 @check(
-    parts=["@module"], says="A width that is not a multiple of the heads is refused.", cases=module_cases, numbers=False
+    parts=["@module"],
+    says="A width that is not a multiple of the heads is refused.",
+    cases=module_cases,
+    needs=MEET,
+    numbers=False,
 )
 def uneven_heads(part: Part, case: Case) -> Violation | None:
     for d, h in ((10, 3), (9, 2)):
@@ -150,6 +171,7 @@ def uneven_heads(part: Part, case: Case) -> Violation | None:
     parts=["@module"],
     says="float32 and float64 give results of that type, which agree, also for an input that is not contiguous.",
     cases=module_cases,
+    needs=MEET,
     numbers=False,
 )
 def number_types(part: Part, case: Case) -> Violation | None:
@@ -178,7 +200,7 @@ def number_types(part: Part, case: Case) -> Violation | None:
     parts=["@module"],
     says="Twice a small step of the input moves the result twice as far.",
     cases=module_cases,
-    needs=("same-shape", "same-again", "earlier-counts"),
+    needs=("same-shape", "same-again", "positions-meet"),
     numbers=False,
 )
 def fine_steps(part: Part, case: Case) -> Violation | None:
@@ -198,7 +220,13 @@ def fine_steps(part: Part, case: Case) -> Violation | None:
     )
 
 
-@check(parts=["@module"], says="torch knows every parameter that the block uses.", cases=module_cases, numbers=False)
+@check(
+    parts=["@module"],
+    says="torch knows every parameter that the block uses.",
+    cases=module_cases,
+    needs=MEET,
+    numbers=False,
+)
 def registered(part: Part, case: Case) -> Violation | None:
     block = build(part)
     if block.loose:
