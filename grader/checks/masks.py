@@ -69,6 +69,13 @@ class Dependence:
         found = np.argwhere(wrong)
         return (int(found[0][0]), int(found[0][1])) if len(found) else None
 
+    def picture(self, allowed: Array) -> dict[str, object]:
+        """The influence of consulted positions, beside what is wanted of it."""
+        wanted = np.array(np.broadcast_to(allowed, self.D.shape))
+        if self.part.name == "encoder_block":
+            np.fill_diagonal(wanted, True)
+        return {**picture(self.D), "columns": "consulted position s", "wanted": wanted.astype(int).tolist()}
+
 
 def dependence(part: Part, case: Case, args: tuple[Any, ...]) -> Dependence:
     """Measured with the same changes on both sides."""
@@ -93,7 +100,7 @@ def masked_positions(part: Part, case: Case) -> Violation | None:
         f"row {t} {verb} when position {s}, which the mask {says}, gets other content",
         hint="The mask is the wrong way round. " + POLARITY if turned else POLARITY,
         where=found,
-        picture=picture(D),
+        picture=who.picture(mask),
     )
 
 
@@ -111,7 +118,7 @@ def sees_everything(part: Part, case: Case) -> Violation | None:
         f"row {t} stays as it is when the consulted position {s} gets other content",
         hint="Only what a mask forbids is left out: no causal mask over an encoder's positions or over the memory.",
         where=found,
-        picture=picture(who.D),
+        picture=who.picture(np.array(True)),
     )
 
 

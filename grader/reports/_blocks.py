@@ -40,6 +40,7 @@ class Picture:
     """Who moves whom: kinds[t][s] is `moves`, `still` or `nan`, or where that is wrong `leak` or `stuck`.
 
     strength  between 0 and 1, of the moves
+    masked    whether a mask says who may consult whom; without one, what lies in the past may be consulted
     """
 
     rows: str
@@ -47,6 +48,7 @@ class Picture:
     kinds: tuple[tuple[str, ...], ...]
     strength: tuple[tuple[float, ...], ...]
     values: tuple[tuple[float | None, ...], ...]
+    masked: bool = False
 
 
 def inputs(verdict: Verdict) -> tuple[Block, ...]:
@@ -73,7 +75,7 @@ def comparison(verdict: Verdict) -> tuple[Block, ...]:
 
 
 def influence(verdict: Verdict) -> Picture | None:
-    """The T×T picture of a causality check, or None."""
+    """The picture of a check of causality or of a mask, or None."""
     found = verdict.evidence.get("picture") or {}
     matrix = [[_moved(x) for x in row] for row in _rows(found.get("matrix"))]
     if found.get("kind") != "influence" or not matrix:
@@ -81,10 +83,14 @@ def influence(verdict: Verdict) -> Picture | None:
     largest = max((x for row in matrix for x in row if x is not None and isfinite(x)), default=0.0) or 1.0
     least = max(float(verdict.evidence.get("allowed") or 0.0), 1e-9 * largest)
     future = verdict.id.endswith("future-does-not-matter")
-    kinds = tuple(
-        tuple(_kind(x, least, later=s > t, wanted=s <= t and not future) for s, x in enumerate(row))
-        for t, row in enumerate(matrix)
-    )
+    wanted = _rows(found.get("wanted"))
+
+    def kind(t: int, s: int, x: float | None) -> str:
+        if wanted:
+            return _kind(x, least, later=not wanted[t][s], wanted=bool(wanted[t][s]))
+        return _kind(x, least, later=s > t, wanted=s <= t and not future)
+
+    kinds = tuple(tuple(kind(t, s, x) for s, x in enumerate(row)) for t, row in enumerate(matrix))
     strength = tuple(tuple(min(1.0, (x or 0.0) / largest) for x in row) for row in matrix)  # inf is 1
     return Picture(
         clean(found.get("rows", "receiving position t")),
@@ -92,6 +98,7 @@ def influence(verdict: Verdict) -> Picture | None:
         kinds,
         strength,
         tuple(tuple(row) for row in matrix),
+        bool(wanted),
     )
 
 

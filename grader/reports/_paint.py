@@ -21,6 +21,7 @@ LEGEND = {
     "stuck": "STAYS, and lies in the past",
     "nan": "NaN",
 }
+MASKED = {**LEGEND, "leak": "MOVES, and may not be consulted", "stuck": "STAYS, and may be consulted"}
 STYLES = {"moves": "green", "still": "dim", "leak": "bold red", "stuck": "bold red", "nan": "bold red"}
 
 
@@ -95,7 +96,7 @@ def _joined(tables: list[list[Text]]) -> list[Text]:
 
 
 def picture(drawn: Picture, ink: Ink) -> list[Text]:
-    """The T×T influence picture: rows receive, columns are replaced, darker is more."""
+    """The influence picture: rows receive, columns are replaced, darker is more."""
     T = len(drawn.kinds)
     edge = len(f"t = {T - 1}") + 1
     across = " ".join(f"{s:<2}" for s in range(len(drawn.kinds[0])))
@@ -113,7 +114,7 @@ def picture(drawn: Picture, ink: Ink) -> list[Text]:
     legend = Text(" " * edge)
     for kind in (kind for kind in LEGEND if kind in present):
         legend.append(_cell(kind, 1.0, ink).strip(), STYLES[kind])
-        legend.append(f" {LEGEND[kind]}   ", "dim")
+        legend.append(f" {(MASKED if drawn.masked else LEGEND)[kind]}   ", "dim")
     return [*lines, legend]
 
 

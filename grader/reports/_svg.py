@@ -14,6 +14,11 @@ MEANING = {
     "stuck": "stays although it lies in the past",
     "nan": "NaN",
 }
+MASKED = {
+    **MEANING,
+    "leak": "moves although it may not be consulted",
+    "stuck": "stays although it may be consulted",
+}
 SIGN = {"moves": "", "still": "·", "leak": "!", "stuck": "0", "nan": "?"}
 
 
@@ -40,12 +45,16 @@ def _cell(drawn: Picture, t: int, s: int) -> str:
     number = "NaN" if value is None else f"{value:.3g}"
     x, y = LEFT + s * CELL, TOP + t * CELL
     opacity = f' fill-opacity="{0.25 + 0.75 * drawn.strength[t][s]:.2f}"' if kind == "moves" else ""
-    title = f"position {t}, when position {s} is replaced: {number}, {MEANING[kind]}"
+    title = f"position {t}, when position {s} is replaced: {number}, {_meaning(drawn)[kind]}"
     side = CELL - 2
     return (
         f'<g><title>{escape(title)}</title><rect class="{kind}" x="{x}" y="{y}" width="{side}" height="{side}" rx="3"'
         f'{opacity}/><text class="sign" x="{x + side / 2:g}" y="{y + side / 2 + 4:g}">{SIGN[kind]}</text></g>'
     )
+
+
+def _meaning(drawn: Picture) -> dict[str, str]:
+    return MASKED if drawn.masked else MEANING
 
 
 def _summary(drawn: Picture) -> str:
@@ -62,7 +71,7 @@ def legend(drawn: Picture) -> str:
     """A line for each kind of cell that is there."""
     present = {kind for kinds in drawn.kinds for kind in kinds}
     items = (
-        f'<li><span class="key {kind}">{SIGN[kind] or "&nbsp;"}</span> {MEANING[kind]}</li>'
+        f'<li><span class="key {kind}">{SIGN[kind] or "&nbsp;"}</span> {_meaning(drawn)[kind]}</li>'
         for kind in MEANING
         if kind in present
     )
