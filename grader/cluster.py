@@ -6,6 +6,7 @@ A submission runs in processes of its own below the worker, as everywhere. What 
 from __future__ import annotations
 
 import atexit
+import logging
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
@@ -35,6 +36,7 @@ class Cluster:
             raise GraderFault(
                 "--cluster needs the package `distributed` here and there: pip install 'decoder-grader[cluster]'"
             ) from error
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said in a line of ours
         try:
             self._client = self._dask.Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
