@@ -18,9 +18,8 @@ from grader.worker import Crashed, GraderFault, Limits, Loaded, LoadFailed, Miss
 
 T = TypeVar("T")
 PRINTED_CHARACTERS = 4000
-INSTALLED = re.compile(
-    r"[^\s\"']*[/\\](?:site|dist)-packages[/\\]"
-)  # where libraries lie on this machine: warnings say it
+# Where libraries lie on this machine: warnings say it. From a word's start only: a long word would take a minute.
+INSTALLED = re.compile(r"(?<![^\s\"'])[^\s\"']*[/\\](?:site|dist)-packages[/\\]")
 CRASHES = 3  # of one part, after which it is not called any more
 
 

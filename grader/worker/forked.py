@@ -82,11 +82,12 @@ class ForkedConnection:
         if len(taken) == count:
             return taken
         at, missing = len(taken), count - len(taken)
-        taken.extend(bytes(missing) if missing > _CHUNK else b"")
+        large = missing > _CHUNK
+        taken.extend(bytes(missing) if large else b"")
         while missing:
             dead = self._wait(deadline)
             try:
-                if at + missing == len(taken):  # a large body is read in place
+                if large:  # read in place
                     got = self._socket.recv_into(memoryview(taken)[at:])
                     at, missing = at + got, missing - got
                 else:

@@ -2,6 +2,11 @@
 
 import json
 import os
+import select
+import socket
+import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -68,3 +73,25 @@ def test_what_is_printed_is_cut():
     printed.add(b"cdef")
     assert printed.take() == "abcd…"
     assert printed.take() == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="children of a warm parent")
+@pytest.mark.parametrize("size", [2, 4, 100, 65_536, 65_537, 200_000])
+def test_an_answer_that_comes_in_two_halves_is_put_together(size):
+    """What has come may be as long as what is missing."""
+    from grader.worker.forked import ForkedConnection
+
+    ours, theirs = socket.socketpair()
+    connection = ForkedConnection.__new__(ForkedConnection)
+    ours.setblocking(False)
+    connection._socket, connection._ahead, connection._out, connection._life = ours, bytearray(), -1, -1
+    connection._poll = select.poll()
+    connection._poll.register(ours, select.POLLIN)
+    data = bytes(range(256)) * (size // 256 + 1)
+    pieces = [data[: size // 2], data[size // 2 : size], b"rest"]
+    with ours, theirs:
+        sender = threading.Thread(target=lambda: [(time.sleep(0.02), theirs.sendall(piece)) for piece in pieces])
+        sender.start()
+        assert connection.receive(size, time.monotonic() + 20) == data[:size]
+        assert connection.receive(4, time.monotonic() + 20) == b"rest"
+        sender.join()
