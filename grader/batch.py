@@ -44,7 +44,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One submission afterwards: its rubric, or the reason why it is not graded."""
+    """One submission afterwards: its rubric without the criteria, or the reason why it is not graded."""
 
     task: Task
     rubric: dict[str, Any] | None = None

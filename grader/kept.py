@@ -20,7 +20,7 @@ STATE = ".graded.json"
 
 
 def keep(folder: Path, files: Mapping[str, str], grader_sha256: str) -> dict[str, Any]:
-    """Write a submission's files and what they were made from; returns the rubric. Errors: OSError."""
+    """Write a submission's files and what they were made from; returns the head of the rubric. Errors: OSError."""
     rubric: dict[str, Any] = json.loads(files[RUBRIC])
     with suppress(FileNotFoundError):
         (folder / STATE).unlink()  # until all is written, nothing is
@@ -36,7 +36,12 @@ def keep(folder: Path, files: Mapping[str, str], grader_sha256: str) -> dict[str
     }
     digests = {name: _sha256(text.encode("utf-8", "replace")) for name, text in files.items()}
     write_whole(folder / STATE, json.dumps({**made_from, "files": digests}, indent=2, sort_keys=True) + "\n")
-    return rubric
+    return head(rubric)
+
+
+def head(rubric: dict[str, Any]) -> dict[str, Any]:
+    """A rubric without its criteria: what is kept in memory of each of thousands."""
+    return {key: value for key, value in rubric.items() if key not in ("criteria", "misconceptions")}
 
 
 def origin(parcel: Parcel, isolation: str) -> dict[str, Any]:
@@ -53,17 +58,16 @@ def origin(parcel: Parcel, isolation: str) -> dict[str, Any]:
 
 
 def before(folder: Path, made_from: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any] | None:
-    """The rubric that lies there, when it and the named files are whole and were made from the same."""
+    """The head of the rubric that lies there, when it and the named files are whole and were made from the same."""
     try:
         state = json.loads((folder / STATE).read_bytes())
         digests = state.pop("files")
         data = {name: (folder / name).read_bytes() for name in {RUBRIC, *names}}
         if state != made_from or any(digests[name] != _sha256(content) for name, content in data.items()):
             return None
-        rubric: dict[str, Any] = json.loads(data[RUBRIC])
+        return head(json.loads(data[RUBRIC]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return rubric
 
 
 def forget(folder: Path) -> None:
