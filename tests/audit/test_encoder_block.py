@@ -1,11 +1,10 @@
-"""The audit of encoder-block is clean."""
+"""The audit of encoder-block is clean; its right submissions are graded one by one in tests/diagnosis."""
 
 from grader.audit.run import audit
-from tests.right.encoder_block import all_right
 
 
 def test_the_audit_of_encoder_block_is_clean():
-    found = audit("encoder-block", right=all_right())
+    found = audit("encoder-block")
     assert list(found.problems) == []
-    assert sum(outcome.kind == "right" for outcome in found.outcomes) >= 12
+    assert sum(outcome.kind == "right" for outcome in found.outcomes) >= 6
     assert sum(outcome.kind == "wrong" for outcome in found.outcomes) >= 350
