@@ -35,7 +35,11 @@ from grader.worker import (
     WorkerFault,
 )
 
-NOTED = ("value", "dtype")  # the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
+NOTED = (
+    "value",
+    "dtype",
+    "number-types",
+)  # the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,8 @@ def run(item: Item, part: Part, seed: int) -> Verdict:
     except Exception as error:
         where = f"{item.check.file}: the check {item.check.name!r}"
         raise GraderFault(f"{where} failed on {item.part.name}: {type(error).__name__}: {error}") from error
-    return _verdict(item, "passed", "; ".join(part.notes) if item.check.name in NOTED else "")
+    notes = "; ".join(part.notes) if item.check.name in NOTED else ""
+    return _verdict(item, "passed", notes, "", {"picture": _plain(part.pictures[-1])} if part.pictures else {})
 
 
 def _failed(item: Item, found: Violation, case: Case | None) -> Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -62,6 +62,7 @@ class Part:
     part: PartSpec
     caller: Caller
     notes: list[str]
+    pictures: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -145,6 +146,10 @@ class Part:
         """Remember something that is no mistake but worth saying."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def show(self, picture: dict[str, Any]) -> None:
+        """Keep a picture's data for the report although nothing is wrong; the latest one counts."""
+        self.pictures.append(picture)
 
     def rows(self, *args: Any) -> Array:
         """All results side by side, one row a position: (T, ·)."""

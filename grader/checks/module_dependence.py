@@ -183,7 +183,12 @@ def batch_rows_apart(part: Part, case: Case) -> Violation | None:
         said.format(a, number(float(M[a, b])), b) if len(others) else f"a row alone differs by {number(alone)}",
         hint="The batch is no axis to attend, normalize or sum over; look at view, transpose and dim=.",
         where=(a, b),
-        picture={**picture(M), "rows": "receiving row of the batch", "columns": "replaced row of the batch"},
+        picture={
+            **picture(M),
+            "rows": "receiving row of the batch",
+            "columns": "replaced row of the batch",
+            "wanted": np.eye(3, dtype=int).tolist(),
+        },
         names=("module-batch-as-time",) if across else ("module-batch-mixed",) if len(others) else (),
     )
 

@@ -211,6 +211,7 @@ def deep_stacks(part: Part, case: Case) -> Violation | None:
             )
         if count == DISTINCT and (cut := _slope(block, x, c, found, even=True)):
             return replace(cut, message=f"{count} blocks: {cut.message}", picture=drawn)
+        part.show(drawn)
     return None
 
 
@@ -220,8 +221,6 @@ def series(found: Gradients, count: int) -> dict[str, Any]:
         "kind": "series",
         "title": f"{count} blocks",
         "x": "after block",
-        "lines": [
-            {"name": "norm of the stream", "values": [float(v) for v in found.forward]},
-            {"name": "norm of the gradient", "values": [float(v) for v in found.backward]},
-        ],
+        "names": ["norm of the stream", "norm of the gradient"],
+        "matrix": [[float(f"{v:.4g}") for v in norms] for norms in (found.forward, found.backward)],
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from grader.reports import _blocks as blocks
 from grader.reports import _view as view
 from grader.reports import report
+from grader.reports._plot import plot
 from grader.reports._svg import heat_map, legend
 from grader.reports._text import clean, head
 
@@ -137,6 +138,8 @@ def _failure(verdict: Verdict, group: view.Group, *, first: bool) -> str:
             lines.append(f'<div class="tables">{"".join(_table(block) for block in tables)}</div>')
     if drawn:
         lines.append(f"<figure>{heat_map(drawn)}<figcaption>{legend(drawn)}</figcaption></figure>")
+    if series := plot(verdict.evidence.get("picture")):
+        lines.append(f"<figure>{series}</figure>")
     if hint := view.plain_hint(verdict, group.part):
         lines.append(f'<p class="hint"><b>Hint.</b> {_e(hint)}</p>')
     return "\n".join([*(line for line in lines if line), "</details>"])
@@ -173,6 +176,11 @@ def _tail(result: Result) -> str:
             for part, sentence, count in found
         )
         lines.append(f"<section>\n<h2>Passed, and worth knowing</h2>\n<ul>{items}</ul>\n</section>")
+    for verdict in result.verdicts:
+        hidden = verdict.id in view.hidden_ids(result)
+        if verdict.passed and not hidden and (series := plot(verdict.evidence.get("picture"))):
+            title = f"<h2>Measured</h2>\n<p><code>{_e(verdict.id)}</code> {_e(verdict.title)}</p>"
+            lines.append(f"<section>\n{title}\n<figure>{series}</figure>\n</section>")
     if result.printed.strip():
         printed, more = head(result.printed, PRINTED_LINES)
         rest = f"\n… and {more} more lines" if more else ""

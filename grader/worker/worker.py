@@ -152,7 +152,7 @@ class Worker:
         return self._talk.exchange(name, arguments, seconds)
 
     def told(self, name: str, form: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
-        """What an operation tells, a dict of these keys and types. Raises Tampered for another, and what ``op`` raises."""
+        """What an operation tells: a dict of these keys and types. Raises Tampered for another, and as ``op``."""
         return checked(self.op(name, **arguments).value, dict(form), self._talk.tampered)
 
     def settle(self) -> None:
