@@ -35,11 +35,8 @@ from grader.worker import (
     WorkerFault,
 )
 
-NOTED = (
-    "value",
-    "dtype",
-    "number-types",
-)  # the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
+# the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
+NOTED = ("value", "dtype", "number-types")
 
 
 @dataclass(frozen=True)

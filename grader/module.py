@@ -16,6 +16,8 @@ from grader.student import Student
 from grader.worker import BadResult, Handle, Raised, Reply, Worker
 from grader.worker.text import clean
 
+__all__ = ["HEADS", "WIDTH", "Gradients", "Instance", "Parameter", "Raised", "build", "process"]
+
 Precision = Literal["float64", "float32"]
 WIDTH, HEADS = 12, 3  # B = 2, T = 5, h = 3, d_k = 4 and d = 12 differ pairwise
 SHOWN = 6  # names of parameters in one sentence

@@ -13,10 +13,9 @@ from grader.checks import check
 from grader.checks.module_shapes import inputs, module_cases
 from grader.checks.module_structure import wiring
 from grader.compare import Array, number
-from grader.module import WIDTH, Gradients, Instance, build
+from grader.module import WIDTH, Gradients, Instance, Raised, build
 from grader.part import Part
 from grader.verdict import Violation
-from grader.worker import Raised
 
 FINE, COARSE = (6e-6, 1e-5), (1e-3, 5e-2)  # (step, relative error), in double precision, and in single
 CUT = "Something on the way is cut off: look for detach, no_grad, .data, .item(), .numpy(), torch.tensor."
