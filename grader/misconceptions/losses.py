@@ -67,7 +67,7 @@ def loss_with(
             logs = np.log(Z)
         picked = logs[np.arange(T), targets]
         picked = picked / {"e": 1.0, "2": np.log(2), "10": np.log(10)}[base]
-        total = {
+        totals: dict[str, Any] = {
             "positions": lambda: _mean(picked),
             "sum": lambda: picked.sum(),
             "one less": lambda: picked.sum() / max(T - 1, 1),
@@ -78,7 +78,8 @@ def loss_with(
             "maximum": lambda: picked.min(),
             "every target": lambda: _mean(logs[:, targets]) / {"e": 1.0, "2": np.log(2), "10": np.log(10)}[base],
             "none": lambda: picked,
-        }[mean]()
+        }
+        total = totals[mean]()
     return total if sign == "plus" else -total
 
 
