@@ -1,10 +1,12 @@
 """Measures a class: submissions per second, warm and with a fresh process each, beside pytest, otter and nbgrader.
 
-    .venv/bin/python benchmarks/throughput.py [ROUNDS] [--submissions N] [--others VENV]
+    .venv/bin/python benchmarks/throughput.py [ROUNDS] [--submissions N] [--others VENV] [--write]
 
-The ways take turns, so that a busy moment hits all of them; medians are told. `--others` is a virtual environment that
-has otter-grader, nbgrader, ipykernel and NumPy; without it they are left out. They get one trivial question, pytest one
-comparison for each value that `grader` checks: a fraction of what `grader` asks, so the ratios are lower bounds.
+The ways take turns, so that a busy moment hits all of them; medians are told. The processor's seconds, which a busy
+machine changes little, are those of all processes, start-up included. With --write, the tables go into GRADING.md.
+`--others` is a virtual environment that has otter-grader, nbgrader, ipykernel and NumPy; without it they are left out.
+They get one trivial question, pytest one comparison for each value that `grader` checks: a fraction of what `grader`
+asks, so the ratios are lower bounds.
 """
 
 from __future__ import annotations
@@ -221,8 +223,10 @@ def main() -> None:
     parser.add_argument("rounds", nargs="?", type=int, default=5)
     parser.add_argument("--submissions", type=int, default=14)
     parser.add_argument("--others", type=Path)
+    parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args()
-    print(machine(), f"{chosen.rounds} rounds", sep=", ", end="\n\n", flush=True)
+    about = f"{machine()}, {chosen.rounds} rounds"
+    print(about, end="\n\n", flush=True)
     spec = load("hand-decoder")
     kinds = [kind for kind in BASES if kind == "NumPy" or find_spec("torch")]
     with tempfile.TemporaryDirectory() as name:
@@ -237,19 +241,41 @@ def main() -> None:
         for label, way in others(chosen.others, folder / "others") if chosen.others else ():
             ways["NumPy", label] = way
         seconds: dict[tuple[str, str], list[float]] = {key: [] for key in ways}
+        cpu: dict[tuple[str, str], list[float]] = {key: [] for key in ways}
         for turn in range(chosen.rounds):
             for key, way in ways.items():
+                used = sum(os.times()[:4])
                 seconds[key].append(way())
+                cpu[key].append((sum(os.times()[:4]) - used) / (chosen.submissions if "warm" in key[1] else 1))
             print(f"round {turn + 1} of {chosen.rounds}", file=sys.stderr, flush=True)
-        print("| submission | way | s each, median | least | per second | × pytest |\n|---|---|---|---|---|---|")
-        for (kind, label), times in sorted(seconds.items(), key=lambda entry: entry[0][0]):
-            middle, beside = statistics.median(times), statistics.median(seconds[kind, "pytest, one run each"])
-            print(f"| {kind} | {label} | {middle:.2f} | {min(times):.2f} | {1 / middle:.2f} | {beside / middle:.1f} |")
-    print("\n| submission | level | start-up, ms | warm parent, MiB | a worker, MiB |\n|---|---|---|---|---|")
+        tables = classes(seconds, cpu)
+    tables += "\n\n| submission | level | start-up, ms | warm parent, MiB | a worker, MiB |\n|---|---|---|---|---|"
     for kind in kinds:
         for level in dict.fromkeys(("process", resolve("auto").level)):
             took, parent, worker = start_up(kind, RIGHT / f"{BASES[kind][0]}.py", level)
-            print(f"| {kind} | {level} | {took * 1000:.1f} | {parent / 2**20:.0f} | {worker / 2**20:.1f} |")
+            tables += f"\n| {kind} | {level} | {took * 1000:.1f} | {parent / 2**20:.0f} | {worker / 2**20:.1f} |"
+    print(tables)
+    if chosen.write:
+        path = Path(__file__).parent.parent / "GRADING.md"
+        before, rest = path.read_text("utf-8").split("<!-- measured: class -->\n")
+        after = rest.split("<!-- end -->")[1]
+        text = f"<!-- measured: class -->\n{about}:\n\n{tables}\n<!-- end -->"
+        path.write_text(before + text + after, "utf-8")
+
+
+def classes(seconds: dict[tuple[str, str], list[float]], cpu: dict[tuple[str, str], list[float]]) -> str:
+    """A line for each way."""
+    lines = [
+        "| submission | way | s each | least | processor, s | per second | × pytest |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for (kind, label), times in sorted(seconds.items(), key=lambda entry: entry[0][0]):
+        middle, beside = statistics.median(times), statistics.median(seconds[kind, "pytest, one run each"])
+        lines.append(
+            f"| {kind} | {label} | {middle:.2f} | {min(times):.2f} | {statistics.median(cpu[kind, label]):.2f} "
+            f"| {1 / middle:.2f} | {beside / middle:.1f} |"
+        )
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
