@@ -10,7 +10,8 @@ from pathlib import Path
 
 from grader.worker.faults import WorkerFault
 from grader.worker.host import Host
-from grader.worker.levels import LEVELS, Layer, resolve, sandbox
+from grader.worker.launch import LEVELS
+from grader.worker.levels import Layer, resolve, sandbox
 
 STARTS = 5
 

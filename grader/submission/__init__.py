@@ -104,6 +104,8 @@ def _python_files(folder: Path, root: Path) -> Iterator[Path]:
 
 def _bytes(path: Path) -> bytes:
     try:
+        if not path.is_file():  # a pipe would be waited for
+            raise Unreadable(f"{path}: is no file")
         if path.stat().st_size > MAX_BYTES:
             raise Unreadable(f"{path}: is larger than {MAX_BYTES // 1_000_000} MB")
         return path.read_bytes()

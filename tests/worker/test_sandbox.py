@@ -93,8 +93,8 @@ def test_links_lead_nowhere(attempt):
 @pytest.mark.parametrize(
     "code",
     [
-        "open('/tmp/of-the-grader', 'w')",
-        "os.mkdir('/tmp/of-the-grader')",
+        "open('/tmp' + '/of-the-grader', 'w')",
+        "os.mkdir('/tmp' + '/of-the-grader')",
         "open(os.__file__, 'a')",
         "import numpy; open(numpy.__file__, 'a')",
         "os.rename(os.__file__, 'mine')",
