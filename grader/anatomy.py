@@ -67,8 +67,8 @@ def examine(part: Part, seed: int) -> Anatomy:
 
 def _examined(block: Instance, seed: int) -> Anatomy:
     x = np.random.default_rng((seed, 5)).standard_normal((1, 4, block.width))
-    last = _linear(block, x, ())
-    first = _linear(block, x, last) if last else ()
+    last = _matrices(block, x, ())[0]
+    first = _matrices(block, x, last)[0] if last else ()
     if first:
         mixing_last = not mixes(block, last)
         attention, feed_forward = (last, first) if mixing_last else (first, last)
@@ -78,8 +78,14 @@ def _examined(block: Instance, seed: int) -> Anatomy:
     return Anatomy(block, last, first, attention, feed_forward)
 
 
-def _linear(block: Instance, x: Array, zeroed: tuple[int, ...]) -> tuple[int, ...]:
-    """The matrices that move the block, and in which it is linear, while others are 0."""
+def bent(found: Anatomy) -> bool:
+    """Whether one position alone moves with a matrix in which the block is not linear: attention alone does not."""
+    x = np.random.default_rng(37).standard_normal((1, 1, found.block.width))
+    return bool(_matrices(found.block, x, ())[1])
+
+
+def _matrices(block: Instance, x: Array, zeroed: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The matrices that move the block while others are 0: those in which it is linear, and the rest."""
     close = 1e-4 if block.precision == "float64" else 2e-2
 
     def at(place: int, factor: float) -> Array:
@@ -87,16 +93,19 @@ def _linear(block: Instance, x: Array, zeroed: tuple[int, ...]) -> tuple[int, ..
         return block(x)
 
     block.zero(zeroed)
-    whole, found = block(x), []
+    linear: list[int] = []
+    other: list[int] = []
+    whole = block(x)
     for place, parameter in enumerate(block.parameters):
         matrix = len(parameter.shape) > 1 and min(parameter.shape[-2:]) > 1
         if not matrix or place in zeroed:
             continue
         without, back = at(place, 0.0), at(place, -2.0)
         moved = np.abs(whole - without).max()
-        if moved > close * 1e-2 * np.abs(whole).max() and np.abs(back - 3 * without + 2 * whole).max() <= close * moved:
-            found.append(place)
-    return tuple(found)
+        if moved > close * 1e-2 * np.abs(whole).max():
+            straight = np.abs(back - 3 * without + 2 * whole).max() <= close * moved
+            (linear if straight else other).append(place)
+    return tuple(linear), tuple(other)
 
 
 def response(block: Instance, x: Array, zeroed: Iterable[int]) -> Array:

@@ -1,4 +1,4 @@
-"""Holds what the assignment on torch modules asks in numbers: temperature, and a pre-norm block to compare with."""
+"""Holds what the assignment on torch modules asks in numbers: softmax at a temperature, and its entropy."""
 
 from __future__ import annotations
 

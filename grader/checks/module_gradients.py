@@ -98,16 +98,21 @@ def every_parameter(part: Part, case: Case) -> Violation | None:
 def all_used(part: Part, case: Case) -> Violation | None:
     block, x = build(part).redraw(case.key[0]), inputs(case, 2, 5, WIDTH)
     idle = [i for i, p in enumerate(block.parameters) if p.trainable and not _moves(block, i, x)]
-    if not idle:
-        return None
-    c, shift = inputs(case, 2, 5, WIDTH, stream=1), [i for i in idle if np.prod(block.parameters[i].shape) <= WIDTH]
-    if shift == idle:
-        found = gradients(block, x, c, whole=False)
-        idle = [i for i in idle if isinstance(found, Violation) or found.norms[i] < 0]
-    if not idle:
+    found = gradients(block, x, inputs(case, 2, 5, WIDTH, stream=1))
+    if isinstance(found, Violation):
+        return found
+    if all(np.prod(block.parameters[i].shape) <= WIDTH for i in idle):
+        idle = [i for i in idle if found.norms[i] < 0]
+    layers = [
+        f"{block.names([i])}[{k}]"
+        for i, given in enumerate(found.parameters)
+        if given is not None and given.ndim > 2 and i not in idle
+        for k in np.flatnonzero(~given.reshape(len(given), -1).any(axis=1))
+    ]
+    if not idle and not layers:
         return None
     return Violation(
-        f"{block.names(idle)}: never used",
+        f"{block.names(idle) or ', '.join(layers[:6])}: never used",
         hint="Use every layer that __init__ makes, each in its place, or leave it out.",
         names=() if wiring(part, case) else ("module-parameter-unused",),
     )

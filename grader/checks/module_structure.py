@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.anatomy import Anatomy, examine, growth, mixes, slope
+from grader.anatomy import Anatomy, bent, examine, growth, mixes, slope
 from grader.cases import Case
 from grader.checks import check
 from grader.checks.module_shapes import inputs, module_cases
@@ -157,6 +157,8 @@ def order(part: Part, case: Case) -> Violation | None:
 
 def _ordered(found: Anatomy) -> tuple[str, tuple[str, ...]]:
     """What is wrong with the order of the branches."""
+    if not found.feed_forward and bent(found):
+        return "what attention adds reaches the result through the feed-forward alone", ("module-residual-skips",)
     if not found.feed_forward:
         return "there is no feed-forward after attention", ("module-no-feed-forward",)
     if not found.first:

@@ -44,6 +44,13 @@ _known(
 )
 _known("no-residuals", "no residual at all", "FF(LN(attention(LN(x))))", "Layers are chained as in an MLP.", FORMULA)
 _known(
+    "residual-skips",
+    "the second residual starts from the block's input",
+    "x + FF(norm_2(U))",
+    "x is still there, and U is forgotten in the sum.",
+    FORMULA,
+)
+_known(
     "no-norm-attention",
     "attention reads the raw stream",
     "x + attention(x)",
@@ -166,7 +173,7 @@ _known(
     "gradient-cut",
     "a part of the computation is cut off from the gradient",
     "the result moves with a parameter or the input, its gradient does not tell",
-    "detach, no_grad, .data, .item() or .numpy() stands on the way.",
+    "detach, no_grad, .data, .item(), .numpy() or round() stands on the way.",
     "Compute with the tensors themselves, outside no_grad.",
 )
 _known(

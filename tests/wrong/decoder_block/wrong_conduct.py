@@ -49,6 +49,9 @@ WRONG = [
     *block("first-head-for-all", "mh-share-head0", "module-parameter-unused", {
         HEADS: (("head(n) for head in self.heads", "self.heads[0](n) for head in self.heads"),),
     }),
+    *block("first-values-for-all", "mh-share-head0", "module-parameter-unused", {
+        "einsum": (('n, self.w_v)', 'n, self.w_v[:1].expand_as(self.w_v))'),),
+    }),
     *block("projection-missing", "mh-noproj", "module-parameter-unused", {
         SDPA: (("x = x + self.proj(y.transpose(1, 2).reshape(B, T, C))", "x = x + y.transpose(1, 2).reshape(B, T, C)"),),
     }),

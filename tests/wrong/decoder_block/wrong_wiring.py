@@ -57,6 +57,9 @@ WRONG = [
         PLAIN: ((P_1, "attended = self.feed_forward(self.norm_2(x))"), (P_2, "fed = self.attention(self.norm_1(u))")),
         FUSED: ((F_1, "y = x"), (F_2, F_2 + "\n        x = x + self.attend(self.ln_1(x))"), ("y = x\n", "pass\n")),
     }),
+    *block("residual-skips", "own-residual-skips", "module-residual-skips", {
+        PLAIN: ((P_OUT, "return x + fed"),), SDPA: ((S_1, "u = x\n        " + S_1), (S_2, S_2.replace("return x", "return u"))),
+    }),
     *block("no-activation", "ffn-noact", "module-no-activation", {
         PLAIN: (("F.gelu(self.up(x))", "self.up(x)"),), MHA: (("nn.ReLU(), ", ""),), HEADS: (("nn.ReLU(), ", ""),),
         FUSED: (("F.gelu(self.c_fc(self.ln_2(x)))", "self.c_fc(self.ln_2(x))"),),
