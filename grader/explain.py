@@ -110,7 +110,7 @@ def _part(spec: Spec, part: PartSpec) -> str:
     returns = part.returns if isinstance(part.returns, str) else ", ".join(f"{k} {v}" for k, v in part.returns.items())
     ids = [item.id for item in plan(spec) if item.part is part]
     lines = [
-        f"{part.signature}: a function of {spec.file}",
+        f"{part.signature}: a {'torch module' if part.kind == 'module' else 'function'} of {spec.file}",
         f"  {part.formula}",
         f"  takes     {arguments or 'nothing'}",
     ]
