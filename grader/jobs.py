@@ -13,9 +13,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
+from typing import Any
 
 from grader.lane import Answer, Fault, Lane, Parcel
 from grader.names import Task
@@ -30,7 +31,7 @@ class _Job:
     """One process, what it works on, and its folder of temporary files, which does not outlive it however it ends."""
 
     process: SpawnProcess
-    pipe: Connection
+    pipe: Any  # a Connection, or what Windows has for it
     folder: Path
     task: Task | None = field(default=None)
 
@@ -70,7 +71,7 @@ def answers(
                         job.pipe.send(parcel(job.task))
             busy = {job.pipe: job for job in jobs if job.task}
             for pipe in wait(list(busy)):
-                job = busy[pipe]  # type: ignore[index]
+                job = busy[pipe]
                 task = job.task
                 assert task is not None
                 try:
@@ -115,7 +116,7 @@ def _held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, old)
 
 
-def _work(pipe: Connection, folder: str) -> None:
+def _work(pipe: Any, folder: str) -> None:
     """A job: answer parcels until the other side closes."""
     signal.signal(signal.SIGINT, lambda *_: None)  # a handler, for what is ignored would be ignored by submissions, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
