@@ -68,7 +68,7 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
+@pytest.mark.parametrize("path", FILES, ids=[str(path).replace(str(os.getpid()), "pid") for path in FILES])
 def test_a_file_out_of_the_view_cannot_be_read(attempt, path):
     assert path.exists()
     assert attempt(f"open({str(path)!r}, 'rb').read()").startswith(REFUSED)
