@@ -1,9 +1,9 @@
 """Measures a class: submissions per second, warm and with a fresh process each, beside pytest, otter and nbgrader.
 
-    .venv/bin/python benchmarks/throughput.py [ROUNDS] [--submissions N] [--others VENV] [--write]
+    .venv/bin/python benchmarks/throughput.py [ROUNDS] [--submissions N] [--others VENV]
 
 The ways take turns, so that a busy moment hits all of them; medians are told. The processor's seconds, which a busy
-machine changes little, are those of all processes, start-up included. With --write, the tables go into GRADING.md.
+machine changes little, are those of all processes, start-up included.
 `--others` is a virtual environment that has otter-grader, nbgrader, ipykernel and NumPy; without it they are left out.
 They get one trivial question, pytest one comparison for each value that `grader` checks: a fraction of what `grader`
 asks, so the ratios are lower bounds.
@@ -223,10 +223,8 @@ def main() -> None:
     parser.add_argument("rounds", nargs="?", type=int, default=5)
     parser.add_argument("--submissions", type=int, default=14)
     parser.add_argument("--others", type=Path)
-    parser.add_argument("--write", action="store_true")
     chosen = parser.parse_args()
-    about = f"{machine()}, {chosen.rounds} rounds"
-    print(about, end="\n\n", flush=True)
+    print(machine(), f"{chosen.rounds} rounds", sep=", ", end="\n\n", flush=True)
     spec = load("hand-decoder")
     kinds = [kind for kind in BASES if kind == "NumPy" or find_spec("torch")]
     with tempfile.TemporaryDirectory() as name:
@@ -255,12 +253,6 @@ def main() -> None:
             took, parent, worker = start_up(kind, RIGHT / f"{BASES[kind][0]}.py", level)
             tables += f"\n| {kind} | {level} | {took * 1000:.1f} | {parent / 2**20:.0f} | {worker / 2**20:.1f} |"
     print(tables)
-    if chosen.write:
-        path = Path(__file__).parent.parent / "GRADING.md"
-        before, rest = path.read_text("utf-8").split("<!-- measured: class -->\n")
-        after = rest.split("<!-- end -->")[1]
-        text = f"<!-- measured: class -->\n{about}:\n\n{tables}\n<!-- end -->"
-        path.write_text(before + text + after, "utf-8")
 
 
 def classes(seconds: dict[tuple[str, str], list[float]], cpu: dict[tuple[str, str], list[float]]) -> str:
