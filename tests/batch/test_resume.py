@@ -31,13 +31,17 @@ def test_an_interrupted_run_goes_on_where_it_was(hand_in, spec, tmp_path, number
     done = {path.parent.name for path in out.glob("*/.graded.json")}
     assert first.returncode == 130, errors
     assert 2 <= len(done) < 6
-    assert f"interrupted: {len(done)} of 6 are graded" in errors
+    told = int(errors.split("interrupted: ")[1].split(" of 6 are graded")[0])
+    assert len(done) - 1 <= told <= len(done), "the signal may come between a file and its line"
+    assert {line.split(":")[0] for line in printed.splitlines()} <= done
     assert "--resume" in errors
     assert "Traceback" not in errors
-    assert {line.split(":")[0] for line in printed.splitlines()} == done
     with open(out / "gradebook.csv", encoding="utf-8", newline="") as file:
         rows = {row["name"]: (row["score"], row["status"]) for row in csv.DictReader(file)}
-    assert rows == {name: ("10", "graded") if name in done else ("", "not-graded") for name in names}
+    graded = {name for name, row in rows.items() if row == ("10", "graded")}
+    assert graded <= done
+    assert len(graded) == told
+    assert {rows[name] for name in names if name not in graded} == {("", "not-graded")}
     second = command(paths, spec, out, "--jobs", jobs, "--resume")
     printed, errors = second.communicate(timeout=60)
     assert second.returncode == 0, errors
