@@ -39,6 +39,7 @@ def _causal_weights(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     for low in (-300.0, -3000.0):
         rows = np.tril(low + np.arange(9.0).reshape(3, 3))
         yield f"allowed scores around {low:g}, masked ones of 0", (rows,)
+    yield "one row far below the others", (np.array([[-1e4, 0.0, 0.0], [1e4, 9999.0, 0.0], [0.0, 1.0, 2.0]]),)
     yield "constant rows", (np.full((4, 4), 3.0),)
 
 
