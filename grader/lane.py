@@ -83,6 +83,8 @@ class Lane:
             self._hosts[key] = Hosts(parcel.level, limits_of(spec))
         hosts = self._hosts[key]
         result = grade(parcel.submission, assignment=spec, seed=parcel.seed, hosts=hosts, name=parcel.name)
+        if not result.counts:
+            raise GraderFault('the isolation "none" is for a debugger, and what it finds is no grade')
         reports = [all_reports().get(name) for name in parcel.formats]
         files = {report.file_name: report.write(result) for report in reports if report.file_name != RUBRIC}
         return {**files, RUBRIC: result.to_json()}

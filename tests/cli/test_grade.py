@@ -232,3 +232,12 @@ def test_closing_the_run_ends_what_has_not_begun(handed_in, tmp_path):
     assert next(running).task.name == "right"
     running.close()
     assert set(rubrics(tmp_path / "out")) == {"right"}
+
+
+def test_what_nothing_confined_is_no_grade(grade, handed_in, tmp_path):
+    ran = grade(handed_in / "right.py", "--isolation", "none")
+    assert ran.status == 3
+    assert "is for a debugger" in ran.err
+    (row,) = rows(tmp_path / "out")
+    assert (row["status"], row["score"]) == ("not-graded", "")
+    assert not (tmp_path / "out" / "right" / "rubric.json").exists()
