@@ -61,7 +61,7 @@ def _prints(part: str, seed: int) -> tuple[Case, ...]:
 def diagnose(part: Part, books: tuple[Any, ...], seed: int, extreme: tuple[Case, ...] = ()) -> Found | None:
     """The mistake, or the two mistakes, that a part's outputs agree with on every case; None when there is none.
 
-    books    what the part is compared in, one after the other; a part that is right in the first one makes no mistake
+    books    what the part is compared in, one after the other; a part that is right in one of them makes no mistake
     extreme  further cases for what ordinary numbers do not show: they decide when the ordinary outputs are right, or
              when more than one mistake gives them
     """
@@ -77,14 +77,16 @@ def diagnose(part: Part, books: tuple[Any, ...], seed: int, extreme: tuple[Case,
     for book in books:
         with suppress(StudentFault, ValueError, IndexError, TypeError):  # its parts do not fit together
             prints.append(_Prints(part, Memo(book, below), ordinary, observed))
-    if prints and prints[0].right:
-        first = prints[0]
-        right = Found((), getattr(first.memo.book, part.name), False)
-        if not extreme or (more := _observed(part, extreme)) is None:
-            return right
-        further = _Prints(part, first.memo, extreme, more)
-        return right if further.right else _search([first.then(further)], (), True) or right
-    return _search(prints, extreme, False)
+    ordinary_right = [each for each in prints if each.right]
+    if not ordinary_right:
+        return _search(prints, extreme, False)
+    right = Found((), getattr(ordinary_right[0].memo.book, part.name), False)
+    if not extreme or (more := _observed(part, extreme)) is None:
+        return right
+    further = [_Prints(part, each.memo, extreme, more) for each in ordinary_right]
+    if any(each.right for each in further):
+        return right
+    return _search([one.then(other) for one, other in zip(ordinary_right, further, strict=True)], (), True) or right
 
 
 def _search(prints: list[_Prints], extreme: tuple[Case, ...], only_extreme: bool) -> Found | None:

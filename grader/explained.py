@@ -40,7 +40,7 @@ class Explained:
         self.spec, self.student, self.seed = session.spec, session.student, session.seed
         self.right: set[str] = set()  # parts that are known to be right
         self._wrongs: dict[str, bool] = {}
-        self._agreements: dict[str, bool] = {}
+        self._agreements: dict[tuple[str, tuple[str, ...]], bool] = {}
         self._diagnoses: dict[str, Found | None] = {}
         self._looks: dict[str, str | None] = {}
         self._alone: dict[str, tuple[Named, ...]] = {}
@@ -67,8 +67,18 @@ class Explained:
             self._wrongs[name] = any(verdict.status in ("failed", "error") for verdict in self._verdicts(name))
         return self._wrongs[name]
 
-    def _wrong_below(self, part: PartSpec) -> tuple[str, ...]:
-        """Wrong parts that reach this one: behind a part that is right whatever it uses nothing is wrong."""
+    def _wrong_below(self, part: PartSpec) -> tuple[tuple[str, ...], ...]:
+        """The wrong parts below this one, in one or two ways; in none when there is none.
+
+        First those that are not behind a part that passes everything, for it may do their work itself; then all, for
+        its checks may not show what is behind it.
+        """
+        below = closure(self.spec, part)
+        everything = tuple(name for name in below if self._wrong(name))
+        reaching = self._reaching(part)
+        return tuple(dict.fromkeys(names for names in (reaching, everything) if names))
+
+    def _reaching(self, part: PartSpec) -> tuple[str, ...]:
         found: set[str] = set()
         waiting = list(part.uses)
         while waiting:
@@ -79,18 +89,22 @@ class Explained:
                 waiting.extend(self.spec.part(name).uses)
         return tuple(name for name in closure(self.spec, part) if name in found)
 
-    def _known_book(self, part: PartSpec) -> tuple[Any, bool]:
-        """The reference with the student's wrong sub-parts in it, a known wrong function where one is known.
+    def _known_book(self, names: tuple[str, ...]) -> tuple[Any, bool]:
+        """The reference with some parts as the student's, a known wrong function where one is known.
 
         Also whether all of them are known: then nothing is computed in the student's process.
         """
         book, all_known = self.spec.book, True
-        for name in self._wrong_below(part):
+        for name in names:
             found = self._diagnosed(name)
             all_known = all_known and found is not None
             own = found.function if found else getattr(own_book(self.spec, self.student, [name]), name)
             book = book.replace(**{name: own})
         return book, all_known
+
+    def _compared_in(self, part: PartSpec) -> tuple[Any, ...]:
+        """The books of its own wrong sub-parts, then the reference: it may do their work itself."""
+        return (*(self._known_book(names)[0] for names in self._wrong_below(part)), self.spec.book)
 
     # errors carried forward
 
@@ -99,15 +113,18 @@ class Explained:
         criterion = self.spec.criterion_of(item.id)
         if not item.check.carried or criterion is None or criterion.carried == "none" or not item.part.uses:
             return None
-        names = self._wrong_below(item.part)
-        if not names or not self._agrees(item, own_book(self.spec, self.student, names)):
+        return next(filter(None, (self._given(item, verdict, names) for names in self._wrong_below(item.part))), None)
+
+    def _given(self, item: Item, verdict: Verdict, names: tuple[str, ...]) -> Verdict | None:
+        """The passed verdict when the composite is right with these parts as they are, and fails as they make it."""
+        if not self._agrees(item, names):
             return None
         automatic = item.check.name in AUTOMATIC and self.student.backend == "torch"
         inherited = automatic and any(self._failed_at(name, item.check.name) for name in names)
         # a composition has no graph, but finite differences tell whether its results still follow every argument
         if not inherited and not any(
             self.run(item, Part(self.spec, item.part, Composed(book, "numpy"), []), self.seed).status == "failed"
-            for book in self._books(item.part, names)
+            for book in self._books(names)
         ):
             return None
         whose = " and ".join(f"`{name}`" for name in names)
@@ -121,9 +138,9 @@ class Explained:
             carried=names,
         )
 
-    def _books(self, part: PartSpec, names: tuple[str, ...]) -> Any:
+    def _books(self, names: tuple[str, ...]) -> Any:
         """Known wrong functions first, which compute here; then the student's own, whatever else those do."""
-        book, all_known = self._known_book(part)
+        book, all_known = self._known_book(names)
         if all_known:
             yield book
         yield own_book(self.spec, self.student, names)
@@ -134,8 +151,9 @@ class Explained:
             return False
         return self.session.settled(key) and self.session.verdict(key).status in ("failed", "error")
 
-    def _agrees(self, item: Item, book: Any) -> bool:
-        """Whether the student's composite gives what the book gives with the student's parts in it."""
+    def _agrees(self, item: Item, names: tuple[str, ...]) -> bool:
+        """Whether the student's composite gives what the book gives with the student's parts `names` in it."""
+        key, book = (item.part.name, names), own_book(self.spec, self.student, names)
         part, composed = (Part(self.spec, item.part, who, []) for who in (self.student, Composed(book, "numpy")))
         try:
             if item.part.returns == "dict":
@@ -145,14 +163,14 @@ class Explained:
                     for key, value in theirs.items()
                     if slug(key) == item.check.name
                 )
-            if item.part.name not in self._agreements:
-                self._agreements[item.part.name] = all(
+            if key not in self._agreements:
+                self._agreements[key] = all(
                     same(part.raw(*case.args), composed.raw(*case.args), part.tolerance, part.loose)
                     for case in generic(item.part.name, self.seed)
                 ) and _responds(part, self.seed)
         except (StudentFault, ValueError, IndexError, TypeError):
-            self._agreements[item.part.name] = False
-        return self._agreements[item.part.name]
+            self._agreements[key] = False
+        return self._agreements[key]
 
     # names
 
@@ -180,7 +198,7 @@ class Explained:
     def _names(self, item: Item, part: Part, verdict: Verdict) -> tuple[Named, ...]:
         if item.part.returns == "dict":
             if self._figures is None:
-                self._figures = diagnose_figures(part, self._known_book(item.part)[0])
+                self._figures = diagnose_figures(part, self._compared_in(item.part)[0])
             return self._figures.get(item.check.name, ())
         found = self._diagnosed(item.part.name)
         if found and (item.check.name in EXTREME or not found.extreme):
@@ -216,9 +234,7 @@ class Explained:
                 part = Part(self.spec, spec, self.student, [])
                 extreme = tuple(extremes(name, self.seed)) if name in FAMILIES else ()
                 extreme = tuple(case for case in extreme if case.extra["width"] == "float64")
-                # in the book of its own wrong sub-parts, then in the reference: it may do their work itself
-                books = (self._known_book(spec)[0],) if self._wrong_below(spec) else ()
-                self._diagnoses[name] = diagnose(part, (*books, self.spec.book), self.seed, extreme)
+                self._diagnoses[name] = diagnose(part, self._compared_in(spec), self.seed, extreme)
         found = self._diagnoses[name]
         return found if found and found.names else None
 

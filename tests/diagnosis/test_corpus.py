@@ -19,7 +19,7 @@ def chosen():
     rest = [wrong for wrong in all_wrong() if wrong not in once]
     for i, wrong in enumerate(once):
         parts = (wrong.part, *wrong.also)
-        yield wrong, above(*parts) if WHOLE or i % 8 == 0 else users(*parts)
+        yield wrong, above(*parts) if WHOLE or i % 8 == 0 or wrong.how == "stability" else users(*parts)
     for wrong in rest if WHOLE else rest[::3]:
         yield wrong, above(wrong.part, *wrong.also) if WHOLE else {wrong.part, *wrong.also}
 
