@@ -8,22 +8,10 @@ from typing import Any
 import numpy as np
 
 from grader.cases import tree_map
-from grader.compare import Array, Tolerance, first_gap
+from grader.compare import Array, Tolerance, each, first_gap
 from grader.part import Caller, Path
 from grader.spec import PartSpec, Spec
 from grader.worker import BadResult, NoGradient
-
-
-def closure(spec: Spec, part: PartSpec) -> tuple[str, ...]:
-    """The parts that a part is made of, directly or through others, in the spec's order."""
-    found: set[str] = set()
-    waiting = list(part.uses)
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(spec.part(name).uses)
-    return tuple(p.name for p in spec.parts if p.name in found)
 
 
 def own_book(spec: Spec, caller: Caller, names: Iterable[str]) -> Any:
@@ -109,7 +97,7 @@ def _copied(tree: Any) -> Any:
 
 def same(observed: Any, produced: Any, *tolerances: Tolerance) -> bool:
     """Whether results agree within one of the tolerances; NaN agrees with NaN at the same place."""
-    left, right = _each(observed), _each(produced)
+    left, right = arrays(observed), arrays(produced)
     if len(left) != len(right) or any(a.shape != b.shape for a, b in zip(left, right, strict=True)):
         return False
     return any(all(_close(a, b, tolerance) for a, b in zip(left, right, strict=True)) for tolerance in tolerances)
@@ -122,9 +110,8 @@ def _close(left: Array, right: Array, tolerance: Tolerance) -> bool:
     return first_gap(np.where(nan, 0.0, left), np.where(nan, 0.0, right), tolerance) is None
 
 
-def _each(results: Any) -> list[Array]:
+def arrays(results: Any) -> list[Array]:
+    """Results as float64 arrays; those of a dict in the order of its keys."""
     if isinstance(results, dict):
         results = tuple(results[key] for key in sorted(results))
-    if isinstance(results, dict):
-        results = tuple(results[key] for key in sorted(results))
-    return [np.asarray(r, np.float64) for r in (results if isinstance(results, tuple) else (results,))]
+    return [np.asarray(result, np.float64) for result in each(results)]

@@ -83,6 +83,11 @@ def first_gap(observed: Any, expected: Any, tolerance: Tolerance) -> Gap | None:
     )
 
 
+def each(results: Any) -> tuple[Any, ...]:
+    """The results of a part one by one, whether it has one or several."""
+    return results if isinstance(results, tuple) else (results,)
+
+
 def number(x: float) -> str:
     """A number as a student would write it: six significant digits at most."""
     return "NaN" if np.isnan(x) else f"{x:.6g}"

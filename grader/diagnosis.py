@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.carried import closure, same
+from grader.carried import arrays, same
 from grader.cases import BUILDERS, Case, generic, tree_map
 from grader.compare import Array, Tolerance
 from grader.memo import Memo, takes_the
@@ -71,7 +71,7 @@ def diagnose(part: Part, books: tuple[Any, ...], seed: int, extreme: tuple[Case,
     observed = _observed(part, ordinary)
     if observed is None:
         return None
-    below = {name: closure(part.spec, part.spec.part(name)) for name in closure(part.spec, part.part)}
+    below = {name: part.spec.below(part.spec.part(name)) for name in part.spec.below(part.part)}
     prints = []
     more: list[Any] | None = None
     for book in books:
@@ -125,7 +125,7 @@ def _two_of_the_part(part: Part, memo: Memo) -> Iterator[Candidate]:
 
 def _inlined(part: Part, memo: Memo) -> Iterator[Candidate]:
     """The mistakes of sub-parts, made inside this part."""
-    for name in closure(part.spec, part.part):
+    for name in part.spec.below(part.part):
         for candidate in singles(name):
             yield Candidate(candidate.mistakes, getattr(memo.put(**{name: candidate.wrong}), part.name))
 
@@ -149,9 +149,9 @@ class _Prints:
 
     def __init__(self, part: Part, memo: Memo, cases: tuple[Case, ...], observed: list[Any]) -> None:
         self.part, self.memo, self.cases = part, memo, list(cases)
-        self.observed = [_arrays(results) for results in observed]
+        self.observed = [arrays(results) for results in observed]
         with np.errstate(all="ignore"):
-            self.expected = [_arrays(getattr(memo.book, part.name)(*case.args)) for case in cases]
+            self.expected = [arrays(getattr(memo.book, part.name)(*case.args)) for case in cases]
         self.last = len(self.cases)  # up to here differences count only between finite numbers
         self.right = all(
             same(tuple(o), tuple(r), part.tolerance, part.loose)
@@ -191,14 +191,10 @@ class _Prints:
         return apart
 
 
-def _arrays(results: Any) -> list[Array]:
-    return [np.asarray(r, np.float64) for r in (results if isinstance(results, tuple) else (results,))]
-
-
 def _produced(wrong: Any, case: Case) -> list[Array] | None:
     """What a wrong function gives; None when it raises on these sizes."""
     try:
-        return _arrays(wrong(*case.args))
+        return arrays(wrong(*case.args))
     except (StudentFault, ValueError, IndexError, TypeError, ZeroDivisionError, FloatingPointError):
         return None
 

@@ -17,7 +17,7 @@ from grader.checks import Check, all_checks
 from grader.diagnosis import named
 from grader.explained import Explained
 from grader.misconceptions import all_misconceptions
-from grader.part import Caller, Part, Unexpected, small
+from grader.part import Part, Unexpected, small
 from grader.patterns import name_fault
 from grader.spec import PartSpec, Spec
 from grader.student import Student
@@ -69,7 +69,7 @@ def _plan(spec: Spec) -> tuple[Item, ...]:
             key = f"{part.slug}.{check.name}"
             if check.applies_to(part) and spec.admits(check.file) and spec.criterion_of(key):
                 items.append(Item(key, part, check))
-        # what a part is needed for comes first, so that a failure is explained before it is referred to
+    # parts in the spec's order; of one part, what the others wait for comes first
     place = {part.name: number for number, part in enumerate(spec.parts)}
     items.sort(key=lambda item: (place[item.part.name], bool(item.check.needs)))
     return tuple(items)
@@ -224,4 +224,4 @@ def unreadable(spec: Spec, message: str, evidence: dict[str, Any]) -> list[Verdi
     return [_verdict(item, "error", message, "", dict(evidence)) for item in plan(spec)]
 
 
-__all__ = ["Caller", "Item", "Session", "plan", "run", "selected", "unreadable"]
+__all__ = ["Item", "Session", "plan", "run", "selected", "unreadable"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.carried import Composed, closure, own_book, same
+from grader.carried import Composed, own_book, same
 from grader.cases import BUILDERS, HANDOUT, Case, generic, make
 from grader.checks.stability import FAMILIES, extremes
-from grader.compare import Tolerance
+from grader.compare import Tolerance, each
 from grader.diagnosis import Found, diagnose, named
 from grader.figures import diagnose_figures
 from grader.misconceptions import all_misconceptions
@@ -73,7 +73,7 @@ class Explained:
         First those that are not behind a part that passes everything, for it may do their work itself; then all, for
         its checks may not show what is behind it.
         """
-        below = closure(self.spec, part)
+        below = self.spec.below(part)
         everything = tuple(name for name in below if self._wrong(name))
         reaching = self._reaching(part)
         return tuple(dict.fromkeys(names for names in (reaching, everything) if names))
@@ -87,7 +87,7 @@ class Explained:
                 found.add(name)
             if any(not verdict.passed or verdict.carried for verdict in self._verdicts(name)):
                 waiting.extend(self.spec.part(name).uses)
-        return tuple(name for name in closure(self.spec, part) if name in found)
+        return tuple(name for name in self.spec.below(part) if name in found)
 
     def _known_book(self, names: tuple[str, ...]) -> tuple[Any, bool]:
         """The reference with some parts as the student's, a known wrong function where one is known.
@@ -186,7 +186,7 @@ class Explained:
 
     def _own(self, item: Item, names: tuple[Named, ...]) -> tuple[Named, ...]:
         """Without what a part shows only because one below it does."""
-        below = closure(self.spec, item.part)
+        below = self.spec.below(item.part)
         if item.check.name == "gradient" and (
             any(self._failed_at(name, "gradient") for name in below)
             or any(self._failed_at(item.part.name, check) for check in ("value", "repeatable", "inputs-unchanged"))
@@ -220,8 +220,8 @@ class Explained:
             self._looks[part.name] = None
             with suppress(StudentFault):
                 cases = list(generic(part.name, self.seed))
-                observed = [result for case in cases for result in _each(part.raw(*case.args))]
-                expected = [result for case in cases for result in _each(part.expected(*case.args))]
+                observed = [result for case in cases for result in each(part.raw(*case.args))]
+                expected = [result for case in cases for result in each(part.expected(*case.args))]
                 self._looks[part.name] = name_numbers(tuple(observed), tuple(expected), part.tolerance)
         return self._looks[part.name]
 
@@ -240,7 +240,7 @@ class Explained:
 
     def _repeatable(self, part: PartSpec) -> bool:
         """Outputs that depend on what was called before are not compared with anything."""
-        return not any(self._failed_at(name, "repeatable") for name in (part.name, *closure(self.spec, part)))
+        return not any(self._failed_at(name, "repeatable") for name in (part.name, *self.spec.below(part)))
 
     def _after_calls(self, part: Part) -> tuple[Named, ...]:
         """For a part that raises: whether it does so only after it was called before."""
@@ -273,10 +273,6 @@ def _responds(part: Part, seed: int) -> bool:
 def _letters(part: Part) -> list[str]:
     """The sizes that describe a part's cases."""
     return BUILDERS[part.name][0].split()
-
-
-def _each(results: Any) -> tuple[Any, ...]:
-    return results if isinstance(results, tuple) else (results,)
 
 
 def _pattern(matrix: list[list[Any]], tolerance: Tolerance) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from grader.compare import Array, Gap, Tolerance, first_gap, listing, shape_text
+from grader.compare import Array, Gap, Tolerance, each, first_gap, listing, shape_text
 from grader.spec import PartSpec, Spec
 from grader.verdict import Violation
 
@@ -97,7 +97,7 @@ class Part:
         results = self.caller.call(self.part, args)
         if self.part.returns != "dict":
             expected = self._shapes(args)
-            for name, result, shape in zip(self.outputs, _each(results), expected, strict=True):
+            for name, result, shape in zip(self.outputs, map(np.asarray, each(results)), expected, strict=True):
                 if result.shape != shape:
                     raise Unexpected(
                         Violation(
@@ -113,7 +113,7 @@ class Part:
         key = (self.name, _outline(args))
         if key not in _SHAPES:
             with np.errstate(all="ignore"):
-                _SHAPES[key] = tuple(result.shape for result in _each(self.expected(*args)))
+                _SHAPES[key] = tuple(np.shape(result) for result in each(self.expected(*args)))
         return _SHAPES[key]
 
     def raw(self, *args: Any) -> Any:
@@ -234,10 +234,6 @@ def _outline(tree: Any) -> Any:
     return tuple(_outline(item) for item in tree) if isinstance(tree, list | tuple) else ()
 
 
-def _each(results: Any) -> list[Array]:
-    return [np.asarray(result) for result in (results if isinstance(results, tuple) else (results,))]
-
-
 def violation(message: str, gap: Gap, observed: Any, expected: Any, hint: str = "") -> Violation:
     """A violation with the numbers of a gap."""
     return Violation(
@@ -267,8 +263,7 @@ def _leaves(tree: Any) -> list[Any]:
 
 def side_by_side(results: Any) -> Array:
     """(T, ·) from one array or several: axis 0 stays, everything else becomes columns."""
-    parts = results if isinstance(results, tuple) else (results,)
-    arrays = [np.asarray(part, np.float64) for part in parts]
+    arrays = [np.asarray(result, np.float64) for result in each(results)]
     if any(array.ndim == 0 for array in arrays):
         raise Unexpected(Violation("a result is a single number where a row for each position is expected"))
     return np.concatenate([array.reshape(array.shape[0], -1) for array in arrays], axis=1)

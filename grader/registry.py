@@ -58,6 +58,14 @@ def import_folder(package: ModuleType) -> None:
         importlib.import_module(f"{package.__name__}.{info.name}")
 
 
+def filled(registry: Registry[T], package: ModuleType, group: str) -> Registry[T]:
+    """A registry with what every file of a folder of ours and every entry point of a group defines."""
+    import_folder(package)
+    for _ in load_entry_points(group):
+        pass  # loading the module registers what it defines
+    return registry
+
+
 def load_entry_points(group: str, found: Callable[[], Iterable[EntryPoint]] | None = None) -> Iterator[tuple[str, Any]]:
     """(name, object) of every entry point of a group; errors: RegistrationError naming the package that cannot load."""
     for point in sorted(found() if found else entry_points(group=group), key=lambda point: point.name):

@@ -196,6 +196,17 @@ class Spec(_Model):
         """The part of that name."""
         return next(part for part in self.parts if part.name == name)
 
+    def below(self, part: PartSpec) -> tuple[str, ...]:
+        """The parts that a part is made of, directly or through others, in the spec's order."""
+        found: set[str] = set()
+        waiting = list(part.uses)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found.add(name)
+                waiting.extend(self.part(name).uses)
+        return tuple(other.name for other in self.parts if other.name in found)
+
     def criterion_of(self, check_id: str) -> Criterion | None:
         """The first criterion that selects a check, or None."""
         return next((criterion for criterion in self.criteria if criterion.selects(check_id)), None)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from grader.audit.variants import Variant, of_paths, variants
-from grader.carried import closure, same
+from grader.carried import same
 from grader.cases import generic
 from grader.checks.stability import FAMILIES, extremes
 from grader.compare import Tolerance
@@ -128,7 +128,7 @@ def _outcome(variant: Variant) -> Outcome:
     try:
         student.load()
         session = Session(_spec, student)
-        touched = {p.name for p in _spec.parts if variant.part in ("", p.name, *closure(_spec, p))}
+        touched = {p.name for p in _spec.parts if variant.part in ("", p.name, *_spec.below(p))}
         if variant.kind == "wrong":
             session.assume_right(p.name for p in _spec.parts if p.name not in touched)
         verdicts = [session.verdict(item.id) for item in session.items if item.part.name in touched]

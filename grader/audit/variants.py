@@ -12,7 +12,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-from grader.carried import closure
 from grader.misconceptions import Misconception, all_misconceptions
 from grader.spec import Spec, slug
 from grader.submission import Submission, read
@@ -198,7 +197,7 @@ def variants(spec: Spec) -> Iterator[Variant]:
 def _inlined(spec: Spec) -> Iterator[Variant]:
     """A sub-part's mistake made inside a composite while the sub-part itself is right: those that end in NaN."""
     for part in spec.parts:
-        for used in closure(spec, part) if "causal" in part.traits else ():
+        for used in spec.below(part) if "causal" in part.traits else ():
             for known in all_misconceptions():
                 if used in known.parts and known.id == "weights-no-maximum":
                     change = f"RIGHT.replace({used}=WRONG[{known.id!r}]).{part.name}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from grader.registry import RegistrationError, Registry, import_folder, load_entry_points
+from grader.registry import RegistrationError, Registry, filled
 from grader.verdict import Violation
 
 if TYPE_CHECKING:
@@ -86,7 +86,4 @@ def check(
 @cache
 def all_checks() -> Registry[Check]:
     """Every check there is, ours and those of installed packages, in a fixed order."""
-    import_folder(sys.modules[__name__])
-    for _ in load_entry_points("grader.checks"):
-        pass  # loading the module registers what it defines
-    return registry
+    return filled(registry, sys.modules[__name__], "grader.checks")

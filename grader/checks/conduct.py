@@ -7,7 +7,7 @@ import numpy as np
 from grader.cases import HANDOUT, SMALLEST, Case, make, one
 from grader.checks import check
 from grader.checks.gradients import leaves, name_of
-from grader.compare import Array, number
+from grader.compare import Array, each, number
 from grader.part import Part
 from grader.verdict import Violation
 
@@ -50,7 +50,7 @@ def repeatable(part: Part, case: Case) -> Violation | None:
         (later, alone, "after a call with other numbers in the same shapes"),
         (fresh(*case.args), first, "in a fresh process"),
     ):
-        for left, right in zip(_each(results), _each(before), strict=True):
+        for left, right in zip(each(results), each(before), strict=True):
             if gap := part.gap(*_without_nan(left, right)):
                 return Violation(
                     f"the results differ by {number(gap.size)} {when}",
@@ -77,7 +77,7 @@ def _random(part: Part, case: Case) -> bool:
 
 
 def _differ(part: Part, left: object, right: object) -> bool:
-    return any(part.gap(*_without_nan(a, b)) for a, b in zip(_each(left), _each(right), strict=True))
+    return any(part.gap(*_without_nan(a, b)) for a, b in zip(each(left), each(right), strict=True))
 
 
 def _without_nan(left: object, right: object) -> tuple[Array, Array]:
@@ -86,7 +86,3 @@ def _without_nan(left: object, right: object) -> tuple[Array, Array]:
     if one.shape != other.shape or not (both := np.isnan(one) & np.isnan(other)).any():
         return one, other
     return np.where(both, 0.0, one), np.where(both, 0.0, other)
-
-
-def _each(results: object) -> tuple[object, ...]:
-    return results if isinstance(results, tuple) else (results,)

@@ -15,7 +15,7 @@ import numpy as np
 from grader.cases import HANDOUT, Case, make, one
 from grader.checks import check
 from grader.checks.detached import name_cut
-from grader.compare import Array, number
+from grader.compare import Array, each, number
 from grader.part import Part, Path
 from grader.verdict import Violation
 
@@ -54,8 +54,8 @@ def name_of(part: Part, path: Path) -> str:
 
 def weighted(results: Any, cotangents: Sequence[Array]) -> float:
     """Σ cotangent · result, one number."""
-    each = results if isinstance(results, tuple) else (results,)
-    return float(sum(np.sum(c * np.asarray(y, np.float64)) for c, y in zip(cotangents, each, strict=True)))
+    pairs = zip(cotangents, each(results), strict=True)
+    return float(sum(np.sum(c * np.asarray(y, np.float64)) for c, y in pairs))
 
 
 class _Slopes:
@@ -63,10 +63,7 @@ class _Slopes:
 
     def __init__(self, part: Part, case: Case) -> None:
         self.part, self.args, rng = part, case.args, case.rng
-        expected = part.expected(*case.args)
-        self.cotangents = [
-            rng.standard_normal(np.shape(y)) for y in (expected if isinstance(expected, tuple) else (expected,))
-        ]
+        self.cotangents = [rng.standard_normal(np.shape(y)) for y in each(part.expected(*case.args))]
         self.directions = {path: rng.standard_normal(leaf.shape) for path, leaf in leaves(case.args)}
 
     def slope(self, function: Any, directions: dict[Path, Array], step: float) -> float:

@@ -17,17 +17,7 @@ from grader.verdict import Violation
     cases=some(SMALLEST, MIDDLE),
 )
 def weights_ignore_values(part: Part, case: Case) -> Violation | None:
-    O, A = part(*case.args)
-    O_2, A_2 = part(*case.with_arg(3, -2 * case.args[3]))
-    if gap := part.gap(A_2, A):
-        return violation(
-            f"a weight moves by {number(gap.size)} when only W_V changes", gap, A_2, A, "A comes from Q and K alone."
-        )
-    if gap := part.gap(O_2, -2 * O):
-        return violation(
-            "the output is not -2 times as large when W_V is", gap, O_2, -2 * O, "O = A V with V = H W_V, nothing else."
-        )
-    return None
+    return values_reach_the_output_only(part, case, "W_V", "O = A V with V = H W_V, nothing else.")
 
 
 @check(
@@ -63,12 +53,36 @@ def unit_variance(part: Part, case: Case) -> Violation | None:
     cases=some(SMALLEST, HANDOUT),
 )
 def head_permutation(part: Part, case: Case) -> Violation | None:
-    H, heads, W_O = case.args
+    return heads_go_with_their_rows(part, case)
+
+
+def values_reach_the_output_only(part: Part, case: Case, values: str, formula: str) -> Violation | None:
+    """-2 times the argument `values` gives -2 times the output O and the weights A as they were."""
+    where = list(part.part.arguments).index(values)
+    O, A = part(*case.args)
+    O_2, A_2 = part(*case.with_arg(where, -2 * case.args[where]))
+    if gap := part.gap(A_2, A):
+        return violation(
+            f"a weight moves by {number(gap.size)} when only {values} changes",
+            gap,
+            A_2,
+            A,
+            "A comes from Q and K alone.",
+        )
+    if gap := part.gap(O_2, -2 * O):
+        return violation(f"the output is not -2 times as large when {values} is", gap, O_2, -2 * O, formula)
+    return None
+
+
+def heads_go_with_their_rows(part: Part, case: Case) -> Violation | None:
+    """Turning the arguments `heads` and the rows of `W_O` together changes nothing; turning `heads` alone does."""
+    given = dict(zip(part.part.arguments, case.args, strict=True))
+    heads, W_O = given["heads"], given["W_O"]
     order = [*range(1, len(heads)), 0]
-    blocks = np.split(W_O, len(heads))
-    before = part(H, heads, W_O)
-    turned = [heads[i] for i in order]
-    after = part(H, turned, np.concatenate([blocks[i] for i in order]))
+    rows = np.split(W_O, len(heads))
+    before = part(*case.args)
+    turned = {**given, "heads": [heads[i] for i in order]}
+    after = part(*{**turned, "W_O": np.concatenate([rows[i] for i in order])}.values())
     if gap := part.gap(after, before):
         return violation(
             f"the output moves by {number(gap.size)} when heads and rows of W_O are reordered alike",
@@ -77,7 +91,7 @@ def head_permutation(part: Part, case: Case) -> Violation | None:
             before,
             "Head i's d_v columns meet rows i·d_v … (i+1)·d_v of W_O: join the heads side by side, in their order.",
         )
-    if part.gap(part(H, turned, W_O), before) is None:
+    if part.gap(part(*turned.values()), before) is None:
         return Violation(
             "the output stays as it is when the heads are reordered and W_O is not",
             hint="Every head has weights of its own and a place of its own in the joined row.",

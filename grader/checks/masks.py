@@ -13,7 +13,7 @@ from grader.checks import check
 from grader.checks.causality import picture
 from grader.checks.distributions import last
 from grader.checks.gradients import leaves
-from grader.compare import Array, number
+from grader.compare import Array, each, number
 from grader.part import Part, small
 from grader.verdict import Violation
 
@@ -191,7 +191,7 @@ def nothing_allowed(part: Part, case: Case) -> Violation | None:
 
 def _gradients(part: Part, args: tuple[Any, ...], rng: np.random.Generator) -> Violation | None:
     expected = part.expected(*args)
-    cotangents = [rng.standard_normal(y.shape) for y in (expected if isinstance(expected, tuple) else (expected,))]
+    cotangents = [rng.standard_normal(y.shape) for y in each(expected)]
     paths = [path for path, _ in leaves(list(args))]
     for path, found in zip(paths, part.caller.gradient(part.part, args, cotangents, paths), strict=True):
         if found is not None and not np.isfinite(found).all():

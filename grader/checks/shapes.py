@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from grader.cases import MIDDLE, Case, as_float32, generic, one
 from grader.checks import check
-from grader.compare import shape_text
+from grader.compare import each, shape_text
 from grader.part import Part
 from grader.verdict import Violation
 
 
 @check(parts=["@function"], says="The results have the shapes of the contract.", cases=generic, needs=())
 def shape(part: Part, case: Case) -> Violation | None:
-    observed, expected = _each(part.raw(*case.args)), _each(part.expected(*case.args))
+    observed, expected = (
+        [np.asarray(result) for result in each(results)]
+        for results in (part.raw(*case.args), part.expected(*case.args))
+    )
     for name, left, right in zip(part.outputs, observed, expected, strict=True):
         if left.shape != right.shape:
             letters = part.part.returns[name] if isinstance(part.part.returns, dict) else ""
@@ -66,7 +67,3 @@ def dtype(part: Part, case: Case) -> Violation | None:
 def value(part: Part, case: Case) -> Violation | None:
     observed, expected = part(*case.args), part.expected(*case.args)
     return part.differs(observed, expected, "the output", f"The formula: {part.part.formula}.")
-
-
-def _each(results: Any) -> list[Any]:
-    return [np.asarray(result) for result in (results if isinstance(results, tuple) else (results,))]

@@ -13,7 +13,7 @@ from functools import cache, partial
 from itertools import combinations
 from typing import Any
 
-from grader.registry import RegistrationError, Registry, import_folder, load_entry_points
+from grader.registry import RegistrationError, Registry, filled
 
 Function = Callable[..., Any]
 
@@ -171,10 +171,7 @@ def _register(new: Misconception) -> Misconception:
 @cache
 def all_misconceptions() -> Registry[Misconception]:
     """Every misconception there is, ours and those of installed packages, in a fixed order."""
-    import_folder(sys.modules[__name__])
-    for _ in load_entry_points("grader.misconceptions"):
-        pass  # loading the module registers what it defines
-    return registry
+    return filled(registry, sys.modules[__name__], "grader.misconceptions")
 
 
 def singles(part: str) -> Iterator[Candidate]:

@@ -120,13 +120,7 @@ def _fine(verdict: Verdict) -> bool:
 
 def _below(spec: Spec, part: PartSpec) -> tuple[str, ...]:
     """Everything that a part uses, directly or not, in order."""
-    reached: set[str] = set()
-    waiting = list(part.uses)
-    while waiting:
-        name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting.extend(spec.part(name).uses)
+    reached = spec.below(part)
     return tuple(other.name for other in ordered(spec) if other.name in reached)
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from grader.carried import closure
 from grader.engine import Session
 from grader.misconceptions import all_misconceptions
 from grader.rubric import score
@@ -51,7 +50,7 @@ class Outcome:
 
 def above(*parts: str, assignment: str = "hand-decoder") -> set[str]:
     """The parts themselves and all that are built on them."""
-    return {p.name for p in spec(assignment).parts if {p.name, *closure(spec(assignment), p)} & set(parts)}
+    return {p.name for p in spec(assignment).parts if {p.name, *spec(assignment).below(p)} & set(parts)}
 
 
 def users(*parts: str) -> set[str]:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from grader.carried import Composed, closure, same
+from grader.carried import Composed, same
 from grader.cases import HANDOUT, make
 from grader.diagnosis import _prints
 from grader.memo import Memo, takes_the
@@ -14,8 +14,8 @@ FLOAT64 = spec().tolerances.float64.tolerance
 
 
 def memo(part):
-    below = closure(spec(), spec().part(part))
-    return Memo(spec().book, {name: closure(spec(), spec().part(name)) for name in below})
+    below = spec().below(spec().part(part))
+    return Memo(spec().book, {name: spec().below(spec().part(name)) for name in below})
 
 
 @pytest.mark.parametrize("part", ["attention_head", "multi_head_attention", "decoder_block", "decoder"])

@@ -16,6 +16,7 @@ from grader.spec import load
 from grader.student import limits_of
 from grader.worker.levels import levels_available
 from tests.hostile import HERE, HONEST, LEVELS, TARGET
+from tests.processes import processes
 
 ROOT = Path(__file__).parents[2]
 MARK = "hostile-mark"
@@ -48,7 +49,7 @@ class Bench:
         """Processes of the warm parents and below them, files in their folders, marks in shared places."""
         hosts = list(self.hosts._hosts.values())
         return {
-            "processes": sum(len(_processes(host._folder)) for host in hosts),
+            "processes": sum(len(processes(host._folder)) for host in hosts),
             "files": sorted(str(path) for host in hosts for path in host._folder.iterdir() if path.name != "log"),
             "marks": [str(path) for place in SHARED for path in Path(place).glob("hostile-*")],
         }
@@ -68,19 +69,6 @@ class Bench:
 SPEC = load(HERE / "spec.toml")
 
 
-def _processes(folder: Path) -> set[int]:
-    found = set()
-    for entry in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            environment = Path(f"/proc/{entry}/environ").read_bytes()
-            state = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()[0]
-        except OSError:
-            continue
-        if b"HOME=" + os.fsencode(folder) in environment and state != "Z":
-            found.add(int(entry))
-    return found
-
-
 @pytest.fixture(scope="session", params=LEVELS)
 def bench(request, tmp_path_factory) -> Iterator[Bench]:
     if request.param not in levels_available():
@@ -93,5 +81,5 @@ def bench(request, tmp_path_factory) -> Iterator[Bench]:
         yield bench
         folders = [host._folder for host in hosts._hosts.values()]
     del os.environ["HOSTILE_SECRET_TOKEN"]
-    assert not any(folder.exists() or _processes(folder) for folder in folders)
+    assert not any(folder.exists() or processes(folder) for folder in folders)
     assert not list(Path(tempfile.gettempdir()).glob(f"{MARK}*"))

@@ -12,24 +12,10 @@ from pathlib import Path
 import pytest
 
 from grader.worker import Crashed, Host, Limits, TimedOut, folders
+from tests.processes import processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts by /proc")
 ROOT = Path(__file__).parents[2]
-
-
-def processes(folder):
-    """Living processes that were started for a host with its folder in ``folder``."""
-    found = set()
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                environment = Path(f"/proc/{entry}/environ").read_bytes()
-                state = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            except OSError:
-                continue
-            if b"HOME=" + os.fsencode(folder) in environment and state != "Z":
-                found.add(int(entry))
-    return found
 
 
 def gone(folder):
