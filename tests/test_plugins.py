@@ -185,3 +185,18 @@ def test_a_report_of_another_package_is_written(tmp_path):
     environment = clean_environment(PYTHONPATH=str(tmp_path / "site"))
     subprocess.run([sys.executable, *command], cwd=tmp_path, env=environment, check=True, timeout=120)
     assert (tmp_path / "out" / "alice" / "points.txt").read_text("utf-8") == "100\n"
+
+
+def test_the_order_of_what_is_found_is_that_of_the_files_whoever_imported_one_of_them_before():
+    code = "import grader.checks{}; print([check.name for check in grader.checks.all_checks()])"
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code.format(first)],
+            env=clean_environment(),
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for first in ("", ".wiring", ".temperature")
+    }
+    assert len(told) == 1

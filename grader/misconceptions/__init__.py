@@ -125,7 +125,7 @@ def misconception(
 
     def register(wrong: Function) -> Function:
         parts = (part,) if isinstance(part, str) else tuple(part)
-        module = getattr(wrong, "func", wrong).__module__  # a partial is of functools
+        module = _module(wrong)
         file = sys.modules[module].__file__ or module
         _register(Misconception(key, parts, title, formula, why, cure, wrong, file))
         return wrong
@@ -184,11 +184,15 @@ def singles(part: str) -> Iterator[Candidate]:
 def cuts_of(part: str) -> Iterator[Cut]:
     """The known places at which a part's gradient is cut off."""
     all_misconceptions()
-    yield from _cuts.get(part, ())
+    yield from sorted(_cuts.get(part, ()), key=lambda known: _module(known.frozen))
 
 
 def pairs(part: str) -> Iterator[Candidate]:
     """Two mistakes at two places of the part's formula."""
     all_misconceptions()
-    for family in families.get(part, ()):
+    for family in sorted(families.get(part, ()), key=lambda known: _module(known.function)):
         yield from family.pairs()
+
+
+def _module(function: Function) -> str:
+    return str(getattr(function, "func", function).__module__)  # a partial is of functools
