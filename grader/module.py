@@ -87,9 +87,8 @@ class Instance:
 
     def reply(self, x: Array, *, seed: int = 0, strided: bool = False) -> Reply:
         """The result with its number type (`dtypes`) and x after the call (`args_after`)."""
-        given = np.asarray(x, self.precision)
-        modules = list(self.modules) * self.repeats
-        reply = _student(self.part).ask(
+        modules, given = list(self.modules) * self.repeats, self._given(x)
+        reply = student_of(self.part).ask(
             self.part.part, lambda w: w.op("module_forward", modules=modules, x=given, seed=seed, strided=strided)
         )
         if not isinstance(reply.value, np.ndarray) or not isinstance(reply.args_after, np.ndarray):
@@ -100,12 +99,12 @@ class Instance:
         """Of Σ cotangent · result. errors: NoGradient when the result has none."""
         asked = {
             "modules": list(self.modules) * self.repeats,
-            "x": np.asarray(x, self.precision),
+            "x": self._given(x),
             "cotangent": np.asarray(cotangent, self.precision),
             "seed": 0,
             "whole": whole,
         }
-        told = _student(self.part).ask(self.part.part, lambda w: w.told("module_gradients", SLOPES, **asked))
+        told = student_of(self.part).ask(self.part.part, lambda w: w.told("module_gradients", SLOPES, **asked))
         expected = [p.shape for p in self.parameters] if whole else []
         given = told["parameters"]
         fits = len(given) == len(expected) and all(
@@ -116,6 +115,10 @@ class Instance:
             raise BadResult("gave gradients of other shapes than the parameters have")
         return Gradients(**told)
 
+    def _given(self, x: Array) -> Array:
+        """Vectors in this precision; ids stay integers."""
+        return x if x.dtype.kind == "i" else np.asarray(x, self.precision)
+
     def fill(self, values: Sequence[Array | None], *, cast: bool = False) -> None:
         """Put numbers into the parameters, of this precision again with `cast`; None leaves one as it is."""
         given = [None if value is None else np.asarray(value, self.precision) for value in values]
@@ -124,7 +127,7 @@ class Instance:
             "values": given,
             "precision": self.precision if cast else "",
         }
-        _student(self.part).ask(self.part.part, lambda w: w.op("module_fill", **asked))
+        student_of(self.part).ask(self.part.part, lambda w: w.op("module_fill", **asked))
 
     def redraw(self, seed: int, scale: float = 1.0) -> Instance:
         """Numbers of ordinary size in every parameter that learns: no gain stays 1, no shift and no projection 0."""
@@ -144,7 +147,7 @@ class Instance:
     def train(self, training: bool) -> None:
         """Into training, or into evaluation."""
         modules = list(self.modules)
-        _student(self.part).ask(self.part.part, lambda w: w.op("module_train", modules=modules, training=training))
+        student_of(self.part).ask(self.part.part, lambda w: w.op("module_train", modules=modules, training=training))
 
     def names(self, places: Iterable[int]) -> str:
         """Parameters in a sentence."""
@@ -161,6 +164,7 @@ def build(
     precision: Precision | None = None,
     count: int = 1,
     arguments: dict[str, Any] | None = None,
+    probe: Array | None = None,
     fresh: bool = False,
 ) -> Instance:
     """An instance in evaluation mode, in double precision where that works; `count` of them make a stack.
@@ -169,10 +173,11 @@ def build(
     new process, after a crash, all are made anew.
 
     arguments   of the class, in place of width and heads
+    probe       an input that it takes, by which its precision is found
     errors      the worker's faults
     """
     given = {"width": width, "heads": heads} if arguments is None else arguments
-    chosen = precision or _precision(part)
+    chosen = precision or _precision(part, arguments if probe is not None else None, probe)
     made = _made.setdefault(process(part), {})
     key = part.name, repr(given), chosen, count
     known = made.get(key) if not fresh else _new(part, given, chosen, count, 1)
@@ -183,16 +188,16 @@ def build(
 
 def process(part: Part) -> Worker:
     """The submission's process, a new one after a crash: what was made in the one before is gone."""
-    return _student(part).ask(part.part, lambda worker: worker)
+    return student_of(part).ask(part.part, lambda worker: worker)
 
 
-def _student(part: Part) -> Student:
+def student_of(part: Part) -> Student:
     return cast(Student, part.caller)
 
 
 def _new(part: Part, arguments: dict[str, Any], precision: Precision, count: int, seed: int) -> Instance:
     asked = {"target": part.name, "kwargs": arguments, "count": count, "precision": precision, "seed": seed}
-    told = _student(part).ask(part.part, lambda w: w.told("module_new", MADE, **asked))
+    told = student_of(part).ask(part.part, lambda w: w.told("module_new", MADE, **asked))
     parameters = []
     for item in told["parameters"]:
         if not (isinstance(item, tuple) and len(item) == 3 and isinstance(item[0], str) and isinstance(item[1], list)):
@@ -210,19 +215,19 @@ def _plain(text: str) -> str:
     return clean(text, 80).replace("\n", " ").replace("\t", " ")
 
 
-def _precision(part: Part) -> Precision:
+def _precision(part: Part, arguments: dict[str, Any] | None, probe: Array | None) -> Precision:
     """float64 where the module takes it, as its tensors of a fixed type may not."""
-    student = _student(part)
+    student = student_of(part)
     known = _precisions.setdefault(student, {})
     if part.name not in known:
         known[part.name] = "float64"
-        x = np.random.default_rng(3).standard_normal((1, 2, WIDTH))
+        x = np.random.default_rng(3).standard_normal((1, 2, WIDTH)) if probe is None else probe
         try:
-            build(part, precision="float64").forward(x)
+            build(part, precision="float64", arguments=arguments).forward(x)
         except Raised:
             known[part.name] = "float32"
             with suppress(Raised):  # what it raises here has nothing to do with precision, and comes again
-                build(part, precision="float32").forward(x)
+                build(part, precision="float32", arguments=arguments).forward(x)
                 part.note("computes in single precision only; accepted")
     return known[part.name]
 

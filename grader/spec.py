@@ -70,11 +70,14 @@ class SpecLimits(_Model):
 class PartSpec(_Model):
     """One function that a student writes: its arguments and results with their shapes in the book's letters.
 
-    kind    function, or module: a class of torch modules, whose `forward` has these arguments and results
+    id      the first half of its checks' ids, where it is another one than its name in kebab-case
+    kind    function; module: a class of torch modules, whose `forward` has these arguments and results;
+            class: any other class, whose `train` has them; method: of the class before the dot
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.]*$")]
-    kind: Literal["function", "module"] = "function"
+    id: Identifier | None = None
+    kind: Literal["function", "module", "class", "method"] = "function"
     arguments: dict[str, str] = {}
     returns: dict[str, str] | Literal["dict"]
     uses: tuple[str, ...] = ()
@@ -84,7 +87,7 @@ class PartSpec(_Model):
     @property
     def slug(self) -> str:
         """The first half of its checks' ids."""
-        return slug(self.name)
+        return self.id or slug(self.name)
 
     @property
     def signature(self) -> str:
@@ -94,7 +97,9 @@ class PartSpec(_Model):
     @property
     def stub(self) -> str:
         """The line that defines it."""
-        return f"class {self.name}(torch.nn.Module)" if self.kind == "module" else f"def {self.signature}"
+        if self.kind in ("module", "class"):
+            return f"class {self.name}(torch.nn.Module)" if self.kind == "module" else f"class {self.name}"
+        return f"def {self.signature}"
 
 
 class Criterion(_Model):
@@ -166,6 +171,7 @@ class Spec(_Model):
     def _names_fit(self) -> Spec:
         names = [part.name for part in self.parts]
         _unique("parts.name", names)
+        _unique("parts.id", [part.slug for part in self.parts])
         _unique("criteria.id", [criterion.id for criterion in self.criteria])
         for part in self.parts:
             for used in part.uses:

@@ -22,7 +22,7 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
     torch = get_torch()
     asked = unpack(arguments, body, submission.leaf)
     cap = int(submission.limits["result_bytes"])
-    x = asked["x"].requires_grad_(True)
+    x = asked["x"].requires_grad_(asked["x"].is_floating_point())
     with torch.inference_mode(False), torch.enable_grad():
         stages = through(submission, asked["modules"], x, asked["seed"])
         total = submission.run(_weighted_sum, tensor(stages[-1]), asked["cotangent"])
