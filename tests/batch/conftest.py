@@ -1,9 +1,11 @@
 """A small assignment, a class that hands it in, and a check that ends the grader's own process."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -39,6 +41,17 @@ def grader_lives(part, case):
 CRITERION = '[[criteria]]\nid = "softmax"\ntitle = "softmax"\npoints = 10\nchecks = ["softmax.*"]\n'
 WRONG = patched(("    z = exp(x - x.max(-1)[..., None])", "    print('here')\n    z = exp(-x + x.min(-1)[..., None])"))
 ENDLESS = RIGHT + "\n\ndef softmax(x):\n    while True:\n        pass\n"
+
+
+@pytest.fixture(autouse=True)
+def temporary(monkeypatch) -> Iterator[None]:
+    """Temporary folders are made in a place that no other test of the same moment uses."""
+    with tempfile.TemporaryDirectory(prefix="decoder-grader-tests-") as folder:
+        os.chmod(folder, 0o755)  # workers are other users
+        monkeypatch.setenv("TMPDIR", folder)
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        yield
+        monkeypatch.undo()
 
 
 @pytest.fixture
