@@ -1,4 +1,4 @@
-"""Holds the texts of language models, a prose with order over words and a noise without, and what counting makes of them."""
+"""Holds the texts for language models: prose with order across words, noise with none; and what counting predicts."""
 
 from __future__ import annotations
 
