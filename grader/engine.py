@@ -16,6 +16,7 @@ from grader.cases import Case
 from grader.checks import Check, all_checks
 from grader.diagnosis import named
 from grader.explained import Explained
+from grader.hints import hint
 from grader.misconceptions import all_misconceptions
 from grader.part import Part, Unexpected, small
 from grader.patterns import name_fault
@@ -79,7 +80,10 @@ def selected(items: Sequence[Item], only: str | None) -> tuple[Item, ...]:
     """The items whose id, part or criterion-like prefix matches a pattern; all without one."""
     if only is None:
         return tuple(items)
-    return tuple(i for i in items if fnmatchcase(i.id, only) or only in (i.part.name, i.part.slug))
+    written = only.replace("_", "-")  # as the functions are
+    return tuple(
+        i for i in items if fnmatchcase(i.id, only) or fnmatchcase(i.id, written) or only in (i.part.name, i.part.slug)
+    )
 
 
 class Session:
@@ -143,7 +147,7 @@ def run(item: Item, part: Part, seed: int) -> Verdict:
     except Unexpected as unexpected:
         return _failed(item, unexpected.violation, case)
     except StudentFault as fault:
-        return _fault(item, fault, case)
+        return _fault(item, fault, case, part)
     except WorkerFault:
         raise
     except Exception as error:
@@ -188,18 +192,16 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _fault(item: Item, fault: StudentFault, case: Case | None) -> Verdict:
+def _fault(item: Item, fault: StudentFault, case: Case | None, part: Part) -> Verdict:
     evidence: dict[str, Any] = {"case": case.label} if case and case.label else {}
-    hint = ""
+    said = ""
     status: Status
     if isinstance(fault, Raised):
         status = "error"
         evidence["traceback"] = [
             {"file": f.file, "line": f.line, "function": f.function, "code": f.code} for f in fault.frames
         ]
-        if fault.type == "NotImplementedError":
-            inner = fault.frames[-1].function if fault.frames else item.part.name
-            hint = f"Write {inner} first." if inner != item.part.name else f"Write {item.part.name}."
+        said = hint(fault, part)
     elif isinstance(fault, TimedOut):
         status = "timeout"
     elif isinstance(fault, Crashed | LoadFailed):
@@ -209,7 +211,7 @@ def _fault(item: Item, fault: StudentFault, case: Case | None) -> Verdict:
     else:
         assert isinstance(fault, BadResult | NoGradient)
         status = "failed"
-    verdict = _verdict(item, status, fault.message, hint, evidence)
+    verdict = _verdict(item, status, fault.message, said, evidence)
     return _with_names(verdict, (name_fault(fault) or "",))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -32,6 +32,19 @@ def gradebook(rows: Iterable[Row]) -> str:
     return out.getvalue()
 
 
+def merged(new: Iterable[Row], old: str, keep: Callable[[str], bool]) -> str:
+    """The CSV of these rows, and below them those of another gradebook that have other names and are to be kept."""
+    rows = list(new)
+    names = {cell(row.name) for row in rows}
+    kept = list(csv.reader(StringIO(old)))
+    if not kept or tuple(kept[0]) != COLUMNS:
+        return gradebook(rows)
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerows(line for line in kept[1:] if line and line[0] not in names and keep(line[0].removeprefix("'")))
+    return gradebook(rows) + out.getvalue()
+
+
 def _values(row: Row) -> tuple[Any, ...]:
     r = row.rubric
     if r is None:
@@ -45,8 +58,16 @@ def _values(row: Row) -> tuple[Any, ...]:
         passed,
         r["status"],
         r["submission"]["sha256"] or "",
-        row.reason,
+        row.reason or problem(r),
     )
+
+
+def problem(rubric: dict[str, Any]) -> str:
+    """Why a submission that is not graded could not be; nothing for one that is."""
+    if rubric["status"] == "graded":
+        return ""
+    checks = (check for criterion in rubric.get("criteria", ()) for check in criterion["checks"])
+    return next((str(check["message"]) for check in checks), "")
 
 
 def cell(value: object) -> str:

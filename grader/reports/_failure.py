@@ -75,7 +75,8 @@ def _line(ink: Ink, text: str, key: str = "", status: str = "") -> RenderableTyp
 
 
 def _named(named: Named, ink: Ink) -> Iterator[RenderableType]:
-    yield Text.assemble(ink.text("This is: ", "bold magenta"), ink.text(named.title, "bold"))
+    title = ink.text(named.title, "bold")
+    yield Text.assemble(ink.text("This is: ", "bold magenta"), title, ink.text(f"   {named.id}", "dim"))
     yield Padding(Text.assemble(ink.text("computed  ", "dim"), ink.text(named.formula)), (0, 0, 0, 2))
     yield Padding(Text.assemble(ink.text("the cure  ", "dim"), ink.text(named.cure, "green")), (0, 0, 0, 2))
     if named.alternatives:

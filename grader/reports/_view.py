@@ -181,6 +181,10 @@ def next_step(result: Result) -> tuple[str, str]:
     if first.missing or first.unwritten:
         what = f"def {first.part.signature}" if first.missing else name
         return f"Write {what} first: {first.part.formula}.", f"grader explain {first.part.slug}"
+    judged = {verdict.part for verdict in result.verdicts}
+    if inner := [other for other in _below(result.spec, first.part) if other not in judged]:
+        it = "it was" if len(inner) == 1 else "they were"
+        return f"Mend {name}, or what it is made of: {', '.join(inner)}; {it} not graded now.", "grader check"
     users = sum(name in group.because for group in found)
     rest = f"; {users} of the parts that failed use it" if users > 1 else ""
     return f"Mend {name} first{rest}.", f"grader check --only {name}"
