@@ -1,0 +1,168 @@
+"""Knows what a submission does to a model while it trains or evaluates it: every call, gradient and step, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from grader.compare import Array
+from grader.lm import Model
+from grader.module import student_of
+from grader.part import Part
+from grader.student import Student
+from grader.worker import BadResult
+
+FORM = {"value": np.ndarray, "tokens": object, "calls": list, "pulled": list, "events": np.ndarray,
+        "reached": np.ndarray, "learning": np.ndarray, "before": list, "after": list, "modes": list,
+        "grads": bool}  # fmt: skip
+FORWARD, BACKWARD, STEP = 0, 1, 2
+_kept: WeakKeyDictionary[Student, dict[str, Any]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the model. `pulled` is the gradient that came back to its logits.
+
+    shapes: tokens (B, T), logits (B, T, v) or None, pulled (B, T, v) or None
+    """
+
+    number: int
+    tokens: Array
+    logits: Array | None
+    pulled: Array | None
+    graph: bool
+    training: bool
+    own: bool
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened, in order. For BACKWARD and STEP see `grader/worker/inside/stepping.py`."""
+
+    kind: int
+    call: int
+    first: bool
+    second: bool
+
+
+@dataclass(frozen=True)
+class Watched:
+    """One run of `train` or `evaluate`.
+
+    value             what was returned
+    tokens            the ids as they are afterwards, or None where they are no array any more
+    reached, learning for each parameter, whether a step met a gradient of it, and whether it could learn throughout
+    before, after     the parameters
+    modes             whether each module trains, before and after
+    """
+
+    value: Array
+    tokens: Array | None
+    calls: tuple[Call, ...]
+    events: tuple[Event, ...]
+    reached: Array
+    learning: Array
+    before: tuple[Array, ...]
+    after: tuple[Array, ...]
+    modes: tuple[tuple[bool, ...], tuple[bool, ...]]
+    grads: bool
+
+    @property
+    def trained(self) -> tuple[Call, ...]:
+        """The calls that a gradient came back to; where none did, those with a graph."""
+        return tuple(c for c in self.calls if c.pulled is not None) or tuple(c for c in self.calls if c.graph)
+
+    @property
+    def moved(self) -> tuple[float, ...]:
+        """By how much each parameter has changed at most."""
+        pairs = zip(self.before, self.after, strict=True)
+        return tuple(float(np.abs(a - b).max()) if a.size else 0.0 for a, b in pairs)
+
+
+def watch(
+    part: Part,
+    model: Model,
+    tokens: Array,
+    *,
+    around: int = 0,
+    training: bool = False,
+    whole: bool = True,
+    **arguments: Any,
+) -> Watched:
+    """Run `train` or `evaluate`, whichever the part is, on a model and ids.
+
+    around, training the seed of the global random generators, and the mode of the model before
+    whole            with parameters, logits and gradients; without them the calls' tokens remain
+    errors           the worker's faults
+    """
+    asked: dict[str, Any] = {
+        "target": part.name,
+        "model": model.handle,
+        "tokens": np.asarray(tokens, np.int64),
+        "kwargs": arguments,
+        "seed": around,
+        "training": training,
+        "whole": whole,
+    }
+    told = student_of(part).ask(part.part, lambda w: w.told("training_watched", FORM, **asked))
+    try:
+        return _read(told)
+    except (TypeError, ValueError, IndexError, KeyError):
+        raise BadResult("did to the model what cannot be told") from None
+
+
+def kept(part: Part, key: str, run: Callable[[], Any]) -> Any:
+    """What `run` gives, computed once for a submission; errors: those of `run`, each time."""
+    known = _kept.setdefault(student_of(part), {})
+    if key not in known:
+        known[key] = run()
+    return known[key]
+
+
+def _read(told: dict[str, Any]) -> Watched:
+    calls = tuple(
+        Call(i, _ids(tokens), _cube(logits, tokens), _cube(pulled, tokens), bool(graph), bool(training), bool(own))
+        for i, ((tokens, logits, graph, training, own), pulled) in enumerate(
+            zip(told["calls"], told["pulled"], strict=True)
+        )
+    )
+    events = told["events"].reshape(-1, 3).tolist()
+    if any(not -1 <= call < len(calls) for _, call, _ in events):
+        raise ValueError("an event of no call")
+    modes = tuple(tuple(bool(mode) for mode in side) for side in told["modes"])
+    before, after = (tuple(np.asarray(p, np.float64) for p in told[key]) for key in ("before", "after"))
+    reached, learning = told["reached"], told["learning"]
+    if len(modes) != 2 or [p.shape for p in before] != [p.shape for p in after]:
+        raise ValueError("another model")
+    if before and not len(before) == reached.size == learning.size:
+        raise ValueError("another number of parameters")
+    return Watched(
+        value=told["value"],
+        tokens=told["tokens"] if isinstance(told["tokens"], np.ndarray) else None,
+        calls=calls,
+        events=tuple(Event(int(k), int(c), bool(int(f) & 1), bool(int(f) & 2)) for k, c, f in events),
+        reached=reached,
+        learning=learning,
+        before=before,
+        after=after,
+        modes=(modes[0], modes[1]),
+        grads=told["grads"],
+    )
+
+
+def _ids(tokens: Any) -> Array:
+    if not isinstance(tokens, np.ndarray) or tokens.ndim != 2 or tokens.dtype.kind not in "iu" or not tokens.size:
+        raise ValueError("no ids")
+    return tokens
+
+
+def _cube(values: Any, tokens: Array) -> Array | None:
+    if values is None:
+        return None
+    if not isinstance(values, np.ndarray) or values.ndim != 3 or values.shape[:2] != tokens.shape:
+        raise ValueError("no logits")
+    return values.astype(np.float64)
