@@ -194,13 +194,11 @@ def train(model, tokens, steps, batch_size, lr, seed):
     model.train()
     history = []
     for _ in range(steps):
-        total = 0
-        for _ in range(batch_size):
-            start = rng.integers(0, max(1, len(tokens) - context))
-            window = tokens[start : start + context + 1]
-            Z = model(window[None, :-1])[0]
-            total = total + (torch.logsumexp(Z, -1) - Z[torch.arange(len(Z)), window[1:]]).mean()
-        loss = total / batch_size
+        starts = rng.integers(0, max(1, len(tokens) - context), batch_size)
+        windows = torch.stack([tokens[start : start + context + 1] for start in starts])
+        inputs, targets = windows[:, :-1].reshape(batch_size, -1), windows[:, 1:].flatten()
+        Z = model(inputs).flatten(0, 1)
+        loss = (torch.logsumexp(Z, -1) - Z[torch.arange(len(Z)), targets]).mean()
         for parameter in model.parameters():
             parameter.grad = None
         loss.backward()
