@@ -35,7 +35,7 @@ def hint(fault: Raised, part: Part) -> str:
 
 
 def _tensors_for_numpy(student: Student) -> bool:
-    """Whether a submission that imports NumPy gets tensors, since it imports torch too and does not say what it takes."""
+    """Whether a submission that imports NumPy gets tensors: it imports torch too and does not say what it takes."""
     sources = student.submission.sources.values()
     return (
         student.backend == "torch"

@@ -119,7 +119,8 @@ def _named(named: Named) -> str:
     pairs = [("computed", named.formula), ("the cure", named.cure)]
     pairs += [("or, alike on every input", ", ".join(named.alternatives))] * bool(named.alternatives)
     terms = "".join(f"<dt>{term}</dt><dd>{_e(text)}</dd>" for term, text in pairs)
-    return f'<aside class="named"><p><b>This is: {_e(named.title)}</b></p><dl>{terms}</dl></aside>'
+    title = f"<b>This is: {_e(named.title)}</b> <code>{_e(named.id)}</code>"
+    return f'<aside class="named"><p>{title}</p><dl>{terms}</dl></aside>'
 
 
 def _failure(verdict: Verdict, group: view.Group, *, first: bool) -> str:

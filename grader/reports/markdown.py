@@ -74,7 +74,10 @@ def _group(group: view.Group) -> str:
         return f"{lines[0]}\n\nIt is not defined."
     if group.unwritten:
         return f"{lines[0]}\n\nIt is not written yet: {code(group.part.formula)}"
-    lines += [f"**This is: {_m(named.title)}.** {code(named.formula)} {_m(named.cure)}" for named in group.named]
+    lines += [
+        f"**This is: {_m(named.title)}** ({code(named.id)}). {code(named.formula)} {_m(named.cure)}"
+        for named in group.named
+    ]
     if group.raised_in:
         lines.append(f"It stops inside {code(group.raised_in)}.")
     else:
