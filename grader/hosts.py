@@ -27,7 +27,7 @@ class Hosts:
     def __init__(self, level: str = "auto", limits: Limits | None = None) -> None:
         self._isolation = resolve(level)
         self.level, self.limits = self._isolation.level, limits or Limits()
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[tuple[str, int], Host] = {}
 
     @property
     def isolation(self) -> str:
@@ -35,15 +35,19 @@ class Hosts:
         weaker = (host.isolation for host in self._hosts.values() if host.isolation != self._isolation)
         return str(next(weaker, self._isolation))
 
-    def get(self, kind: str) -> Host:
-        """The host of a kind, started at the first call, or before by `start_early`."""
-        if kind not in self._hosts:
-            host = _early.pop((kind, self.level), None)
+    def get(self, kind: str, hash_seed: int = 0) -> Host:
+        """The host of a kind, started at the first call, or before by `start_early`.
+
+        hash_seed   orders sets and whatever else goes by hash; a parent of its own for each
+        """
+        key = kind, hash_seed
+        if key not in self._hosts:
+            host = _early.pop((kind, self.level), None) if not hash_seed else None
             if host is None:
-                host = Host("torch" if kind == "torch" else "numpy", self.level, self.limits)
+                host = Host("torch" if kind == "torch" else "numpy", self.level, self.limits, hash_seed=hash_seed)
             host.limits = self.limits
-            self._hosts[kind] = host
-        return self._hosts[kind]
+            self._hosts[key] = host
+        return self._hosts[key]
 
     def close(self) -> None:
         """End every process; safe to call twice."""

@@ -45,7 +45,7 @@ class Student:
         self._given_up: dict[str, TimedOut | Crashed] = {}
         self._dtypes: tuple[str, ...] = ()
         self.printed = ""
-        self._kind = ""
+        self._kind, self._hash_seed = "", 0
 
     def load(self) -> Loaded:
         """Import the submission in a process of the right kind; errors: LoadFailed, Tampered, GraderFault."""
@@ -109,13 +109,20 @@ class Student:
             self._fresh.load()
         return self._fresh
 
-    def anew(self) -> Student:
-        """The same submission in a new process each time, in which nothing was called."""
+    def anew(self, hash_seed: int = 0) -> Student:
+        """The same submission in a new process each time, in which nothing was called; sets go by the seed."""
         other = Student(self.submission, self._hosts)
-        other._kind = self._kind
+        other._kind, other._hash_seed = self._kind, hash_seed
         self._others.append(other)
         other.load()
         return other
+
+    def apart(self, question: Callable[[Worker], T]) -> T:
+        """What a process answers that has taken the sources and run none of them; errors: the worker's faults."""
+        sub = self.submission
+        with self._hosts.get(self._kind or "numpy").start() as worker:
+            worker.scan(sub.sources, sub.main, sub.adapters)
+            return question(worker)
 
     def reseed(self, seed: int) -> None:
         """Put its process's global random generators into a known state."""
@@ -181,12 +188,12 @@ class Student:
                     self._worker.close()
                     self._worker = None
         if self._worker is None or not self._worker.alive:
-            self._worker = self._hosts.get(self._kind).start()
+            self._worker = self._hosts.get(self._kind, self._hash_seed).start()
         try:
             return self._worker.load(sub.sources, sub.main, sub.adapters)
         except GraderFault:  # once more, as in `_answer`
             self._worker.close()
-            self._worker = self._hosts.get(self._kind).start()
+            self._worker = self._hosts.get(self._kind, self._hash_seed).start()
         try:
             return self._worker.load(sub.sources, sub.main, sub.adapters)
         except GraderFault as fault:

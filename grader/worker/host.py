@@ -29,7 +29,7 @@ class Host:
     """Starts workers of one kind at one isolation level; a context manager.
 
     The first process begins to start at once, so that the caller can work meanwhile. ``fork=False`` takes the way of
-    Windows and macOS. ``isolation`` is what holds; ``level`` its name. Raises ValueError for an unknown kind or level,
+    Windows and macOS. ``hash_seed`` orders the sets of its processes. ``isolation`` is what holds; ``level`` its name. Raises ValueError for an unknown kind or level,
     GraderFault for a level that this machine does not give; ``start`` raises GraderFault.
     """
 
@@ -41,12 +41,14 @@ class Host:
         python: str = sys.executable,
         *,
         fork: bool | None = None,
+        hash_seed: int = 0,
     ) -> None:
         if kind not in ("numpy", "torch"):
             raise ValueError(f"kind {kind!r} is neither 'numpy' nor 'torch'")
         self.forks = sys.platform == "linux" and fork is not False
         self.isolation = resolve(level, python, wrapped=self.forks)
         self.kind, self.level, self.limits, self.python = kind, self.isolation.level, limits or Limits(), python
+        self.hash_seed = hash_seed
         self._slots = itertools.cycle(range(FIRST_UID + os.getpid() % 1000, LAST_UID + 1))
         self._closed = False
         self._workers: set[Worker] = set()
@@ -68,7 +70,9 @@ class Host:
             from .warm import WarmParent
 
             torch = self.kind == "torch"
-            self._warm = WarmParent(self.python, self.isolation, torch, self._folder, self.limits.start_seconds)
+            self._warm = WarmParent(
+                self.python, self.isolation, torch, self._folder, self.limits.start_seconds, self.hash_seed
+            )
         else:
             self._spare = self._fresh()
 
@@ -127,7 +131,7 @@ class Host:
         from .piped import PipedConnection
 
         setup, folder = self._setup()
-        setup["torch"] = self.kind == "torch"
+        setup |= {"torch": self.kind == "torch", "hash_seed": self.hash_seed}
         piped = PipedConnection(self.python, self.isolation, setup, folder, self.limits.printed_bytes)
         self._watched(folder, piped)
         return piped, setup["nonce"]

@@ -19,7 +19,7 @@ _KEPT = (
 )
 
 
-def environment(home: str) -> dict[str, str]:
+def environment(home: str, hash_seed: int = 0) -> dict[str, str]:
     """All that the process sees: what an interpreter needs to start, nothing of the caller's; one thread a library."""
     single = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
     return {
@@ -30,7 +30,7 @@ def environment(home: str) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "LC_ALL": "C.UTF-8",
         "MPLBACKEND": "Agg",
-        "PYTHONHASHSEED": "0",
+        "PYTHONHASHSEED": str(hash_seed),
     }
 
 
@@ -57,4 +57,4 @@ def launch(
         command = wrap(command, isolation.bubblewrap, isolation.view, _INSIDE.parent, folder)
     if os.name == "posix" and isolation.level != "none":  # a debugger stays in the terminal's session
         popen["start_new_session"] = True
-    return subprocess.Popen(command, env=environment(str(folder)), cwd=folder, bufsize=0, **popen)
+    return subprocess.Popen(command, env=environment(str(folder), int(setup.get("hash_seed", 0))), cwd=folder, bufsize=0, **popen)

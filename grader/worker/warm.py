@@ -28,14 +28,16 @@ _END_SECONDS = 5.0
 class WarmParent:
     """One process that has imported the libraries. All methods raise GraderFault when it fails."""
 
-    def __init__(self, python: str, isolation: Isolation, torch: bool, folder: Path, start_seconds: float) -> None:
+    def __init__(
+        self, python: str, isolation: Isolation, torch: bool, folder: Path, start_seconds: float, hash_seed: int = 0
+    ) -> None:
         self._folder = folder
         self._deadline = time.monotonic() + start_seconds
         self._lock = threading.Lock()
         self.threads: int | None = None
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, (folder / "log").open("wb") as log:
-            setup = {"torch": torch, "control": theirs.fileno()}
+            setup = {"torch": torch, "control": theirs.fileno(), "hash_seed": hash_seed}
             shown = isolation.level == "none"  # a debugger talks to the terminal
             try:
                 self._process = launch(
