@@ -37,7 +37,7 @@ from grader.worker import (
 )
 
 # the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
-NOTED = ("value", "dtype", "number-types")
+NOTED = ("value", "dtype", "number-types", "lm-value")
 
 
 @dataclass(frozen=True)
