@@ -77,7 +77,7 @@ def readings(batch: Batch) -> Iterator[Reading]:
     """The right reading first, then the wrong ones."""
     z, x, y, p = batch.logits, batch.x, batch.y, batch.p
     N, T, v = z.shape
-    loss, pull = _entropy(z, y)
+    loss, pull = entropy(z, y)
     yield Reading("", loss, pull)
     for factor in {float(n) for n in (N * T, N, T)} - {1.0}:
         yield Reading("sum", loss * factor)
@@ -85,22 +85,22 @@ def readings(batch: Batch) -> Iterator[Reading]:
     yield Reading("negated", -loss, -pull)
     yield Reading("perplexity", float(np.exp(min(loss, 700.0))))
     yield Reading("token-too-many", loss * T / (T + 1))
-    yield Reading("no-shift", *_entropy(z, x))
+    yield Reading("no-shift", *entropy(z, x))
     for targets, part in _shifted(batch):
-        value, cut = _entropy(z[:, part], targets)
+        value, cut = entropy(z[:, part], targets)
         yield Reading("double-shift", value, _within(z, part, cut))
     for targets, part in _backwards(batch):
-        value, cut = _entropy(z[:, part], targets)
+        value, cut = entropy(z[:, part], targets)
         yield Reading("predicts-past", value, _within(z, part, cut))
     if T > 1:
         for key, part in (("last-unused", slice(None, -1)), ("last-only", slice(-1, None)), ("first-only", slice(1))):
-            value, cut = _entropy(z[:, part], y[:, part])
+            value, cut = entropy(z[:, part], y[:, part])
             yield Reading(key, value, _within(z, part, cut))
     if N > 1:
-        value, cut = _entropy(z[:1], y[:1])
+        value, cut = entropy(z[:1], y[:1])
         yield Reading("first-row-only", value, np.concatenate([cut, np.zeros_like(z[1:])]))
     onehot = np.eye(v)[y]
-    twice, back = _entropy(p, y)
+    twice, back = entropy(p, y)
     yield Reading("softmax-twice", twice, p * (back - (back * p).sum(axis=-1, keepdims=True)))
     chosen = (p * onehot).sum(axis=-1, keepdims=True)
     yield Reading("no-logarithm", -float(chosen.mean()), -chosen * (onehot - p))
@@ -114,7 +114,7 @@ def readings(batch: Batch) -> Iterator[Reading]:
 
 def smoothing(batch: Batch, value: float) -> float | None:
     """The part of the loss that goes to all ids alike, where the value is such a mixture of the two."""
-    loss, _ = _entropy(batch.logits, batch.y)
+    loss, _ = entropy(batch.logits, batch.y)
     even = -float(log_softmax(batch.logits).mean())
     share = (value - loss) / (even - loss) if even != loss else 0.0
     return share if 1e-3 < share < 1 else None
@@ -134,8 +134,8 @@ def along(pull: Array, other: Array, room: float = 1e-4) -> float | None:
     return factor if gap <= room * float(np.abs(pull).max()) and np.isfinite(factor) else None
 
 
-def _entropy(z: Array, y: Array) -> tuple[float, Array]:
-    """The mean of −log p(y), and its gradient without the factor 1 / count. shapes: (N, T, v), (N, T)"""
+def entropy(z: Array, y: Array) -> tuple[float, Array]:
+    """The mean of −log p(y), and the gradient, times the count. shapes: (..., v), (...) -> (), (..., v)"""
     logp = log_softmax(z)
     onehot = np.eye(z.shape[-1])[y]
     return -float((logp * onehot).sum(axis=-1).mean()), np.exp(logp) - onehot
@@ -167,7 +167,7 @@ def _mixed(z: Array, y: Array) -> Iterator[Reading]:
     """A view in place of a transpose, or targets in another order than logits."""
     N, T, v = z.shape
     turned = z.reshape(N, v, T).transpose(0, 2, 1)
-    yield Reading("axes-mixed", _entropy(turned, y)[0])
+    yield Reading("axes-mixed", entropy(turned, y)[0])
     if N > 1 and T > 1:
-        yield Reading("axes-mixed", _entropy(z.reshape(N * T, v), y.T.reshape(-1))[0])
-        yield Reading("axes-mixed", _entropy(z.transpose(1, 0, 2).reshape(N * T, v), y.reshape(-1))[0])
+        yield Reading("axes-mixed", entropy(z.reshape(N * T, v), y.T.reshape(-1))[0])
+        yield Reading("axes-mixed", entropy(z.transpose(1, 0, 2).reshape(N * T, v), y.reshape(-1))[0])

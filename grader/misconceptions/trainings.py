@@ -307,6 +307,14 @@ _known(
 )
 _known(
     "train",
+    "ascends",
+    "steps go up the gradient",
+    "p + lr · ∂loss/∂p",
+    "A sign is turned, or maximize=True is set.",
+    "Subtract: p − lr · ∂loss/∂p, as optimizers do.",
+)
+_known(
+    "train",
     "leak",
     "the model sees what it is to predict",
     "on noise the loss falls below its entropy",
