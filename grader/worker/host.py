@@ -29,8 +29,9 @@ class Host:
     """Starts workers of one kind at one isolation level; a context manager.
 
     The first process begins to start at once, so that the caller can work meanwhile. ``fork=False`` takes the way of
-    Windows and macOS. ``hash_seed`` orders the sets of its processes. ``isolation`` is what holds; ``level`` its name. Raises ValueError for an unknown kind or level,
-    GraderFault for a level that this machine does not give; ``start`` raises GraderFault.
+    Windows and macOS. ``hash_seed`` orders the sets of its processes. ``isolation`` is what holds; ``level`` its name.
+    Raises ValueError for an unknown kind or level, GraderFault for a level that this machine does not give; ``start``
+    raises GraderFault.
     """
 
     def __init__(
