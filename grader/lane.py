@@ -105,7 +105,8 @@ class Lane:
 
 def address(spec: Spec) -> str:
     """What another process can load a spec by: its id where it comes with a package, else its file."""
-    return spec.id if spec.id in available() and load(spec.id).sha256 == spec.sha256 else os.path.abspath(spec.origin)
+    known = spec.id in available() and load(spec.id).sha256 == spec.sha256
+    return spec.id if known else str(Path(spec.origin).resolve())
 
 
 @lru_cache(maxsize=8)

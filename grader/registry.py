@@ -17,6 +17,15 @@ class RegistrationError(Exception):
     """An extension cannot be used; the message names it, its file and the remedy."""
 
 
+_REGISTRIES: list[Registry[Any]] = []
+
+
+def forget(file: str) -> None:
+    """Take what a file has defined out of every registry: it could not be loaded, or is about to be loaded anew."""
+    for registry in _REGISTRIES:
+        registry.take(file)
+
+
 class Registry(Generic[T]):
     """Things of one kind by id, each with the file that it came from."""
 
@@ -24,6 +33,7 @@ class Registry(Generic[T]):
         self.kind = kind
         self._things: dict[str, T] = {}
         self._files: dict[str, str] = {}
+        _REGISTRIES.append(self)
 
     def add(self, key: str, thing: T, file: str) -> None:
         """Register one; errors: RegistrationError when the id is taken."""
@@ -51,6 +61,13 @@ class Registry(Generic[T]):
     def file(self, key: str) -> str:
         """The file that defines it."""
         return self._files[key]
+
+    def take(self, file: str) -> tuple[T, ...]:
+        """What a file has defined, which is no longer here afterwards."""
+        keys = [key for key, known in self._files.items() if known == file]
+        for key in keys:
+            del self._files[key]
+        return tuple(self._things.pop(key) for key in keys)
 
     def arrange(self, folder: Path) -> None:
         """What the files of a folder define comes first, file by file: whoever imported one before changes nothing."""

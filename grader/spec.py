@@ -20,9 +20,6 @@ from grader.registry import load_entry_points
 Identifier = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 
 
-PLUGIN_FILES: set[str] = set()  # every plugin that some spec has brought; its checks are that spec's alone
-
-
 class SpecError(Exception):
     """A spec cannot be used; the message names the file, the key and what is allowed there."""
 
@@ -164,7 +161,7 @@ class Spec(_Model):
     skip: dict[str, str] = {}
 
     _sha256: str = PrivateAttr(default="")
-    _plugin_files: tuple[str, ...] = PrivateAttr(default=())
+    _checks: tuple[Any, ...] = PrivateAttr(default=())
     _origin: str = PrivateAttr(default="")
 
     @model_validator(mode="after")
@@ -189,9 +186,10 @@ class Spec(_Model):
         """The file that it came from."""
         return self._origin
 
-    def admits(self, file: str) -> bool:
-        """Whether checks of a file may be asked: all but those of another spec's plugins."""
-        return file not in PLUGIN_FILES or file in self._plugin_files
+    @property
+    def checks(self) -> tuple[Any, ...]:
+        """Those of its plugins, which are asked here and nowhere else."""
+        return self._checks
 
     @property
     def max_score(self) -> float:
@@ -321,38 +319,16 @@ def load(assignment: str | Path) -> Spec:
 
 def _with_plugins(spec: Spec, folder: Path, data: bytes) -> Spec:
     """Load the instructor's own check files that stand beside a spec; they are trusted, as the spec is."""
-    digest = hashlib.sha256(data)
-    if spec.plugins:
-        from grader.checks import all_checks
+    if not spec.plugins:
+        return spec
+    from grader.plugins import PluginError, load_plugins
 
-        all_checks()  # ours come first, whoever has asked for what before: the plan's order hangs on it
-    for name in spec.plugins:
-        path = folder / name
-        try:
-            digest.update(path.read_bytes())
-        except OSError as error:
-            raise SpecError(f"{spec.origin}: plugins: {path} cannot be read: {error.strerror or error}") from error
-        _import_file(spec.origin, path)
-        PLUGIN_FILES.add(str(path.absolute()))
-    spec._plugin_files = tuple(str((folder / name).absolute()) for name in spec.plugins)
-    spec._sha256 = digest.hexdigest() if spec.plugins else spec.sha256
-    return spec
-
-
-def _import_file(origin: str, path: Path) -> None:
-    import importlib.util
-    import sys
-
-    name = "grader_plugin_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
-    if name in sys.modules:
-        return
-    found = importlib.util.spec_from_file_location(name, path)
-    if found is None or found.loader is None:
-        raise SpecError(f"{origin}: plugins: {path} is no Python file")
-    module = importlib.util.module_from_spec(found)
-    sys.modules[name] = module
     try:
-        found.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[name]
-        raise SpecError(f"{origin}: plugins: {path} cannot be imported: {error}") from error
+        spec._checks, contents = load_plugins(folder / name for name in spec.plugins)
+    except PluginError as error:
+        raise SpecError(f"{spec.origin}: plugins: {error}") from error
+    digest = hashlib.sha256(data)
+    for content in contents:
+        digest.update(content)
+    spec._sha256 = digest.hexdigest()
+    return spec

@@ -103,6 +103,11 @@ class Family:
         for name in self.parts:
             families.setdefault(name, []).append(self)
 
+    @property
+    def registered(self) -> bool:
+        """Whether its mistakes are still known: those of a file that has failed are not."""
+        return all(known.id in registry and registry.get(known.id) is known for known in self._of.values())
+
     def pairs(self) -> Iterator[Candidate]:
         """Every two wrong choices at two different places."""
         for (p, v), (q, w) in combinations(self._of, 2):
@@ -184,14 +189,16 @@ def singles(part: str) -> Iterator[Candidate]:
 def cuts_of(part: str) -> Iterator[Cut]:
     """The known places at which a part's gradient is cut off."""
     all_misconceptions()
-    yield from sorted(_cuts.get(part, ()), key=lambda known: _module(known.frozen))
+    here = [known for known in _cuts.get(part, ()) if known.id in registry]
+    yield from sorted(here, key=lambda known: _module(known.frozen))
 
 
 def pairs(part: str) -> Iterator[Candidate]:
     """Two mistakes at two places of the part's formula."""
     all_misconceptions()
     for family in sorted(families.get(part, ()), key=lambda known: _module(known.function)):
-        yield from family.pairs()
+        if family.registered:
+            yield from family.pairs()
 
 
 def _module(function: Function) -> str:

@@ -74,7 +74,10 @@ def hidden_ids(result: Result) -> frozenset[str]:
 
 def groups(result: Result) -> tuple[Group, ...]:
     """One group for each part of which something did not pass; what to mend first comes first."""
+    from grader.engine import plan
+
     hidden = hidden_ids(result)
+    carries = {item.id for item in plan(result.spec) if item.check.carried}
     found: dict[str, Group] = {}
     for part in ordered(result.spec):
         of = [verdict for verdict in result.verdicts if verdict.part == part.name and not _fine(verdict)]
@@ -92,7 +95,7 @@ def groups(result: Result) -> tuple[Group, ...]:
             hidden=len(of) - len(seen),
             because=because,
             raised_in=raised_in,
-            own=not because or (not raised_in and any(_carries(verdict) for verdict in own)),
+            own=not because or (not raised_in and any(verdict.id in carries for verdict in own)),
         )
     return tuple(found.values())
 
@@ -104,14 +107,6 @@ def _rank(verdict: Verdict) -> int:
     if (verdict.evidence.get("picture") or {}).get("kind") == "influence":
         return 1
     return 2 if verdict.id.endswith(".value") else 3 if verdict.misconceptions else 4
-
-
-def _carries(verdict: Verdict) -> bool:
-    """Whether the check would have passed if only a part that is used were wrong."""
-    from grader.checks import all_checks
-
-    name = verdict.id.partition(".")[2]
-    return name not in all_checks() or all_checks().get(name).carried
 
 
 def _fine(verdict: Verdict) -> bool:
