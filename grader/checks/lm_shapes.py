@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from grader.cases import Case, only_once
@@ -9,6 +11,7 @@ from grader.checks import check
 from grader.compare import Array, number
 from grader.lm import SIZES, Model, ids, model
 from grader.lm_value import names
+from grader.module import Precision
 from grader.part import Part
 from grader.verdict import Violation
 
@@ -16,7 +19,7 @@ B, T = 2, 7
 NEEDS = ("lm-shape",)
 
 
-def drawn(part: Part, case: Case, **changed: int) -> Model:
+def drawn(part: Part, case: Case, **changed: Any) -> Model:
     """A model with numbers of ordinary size in its parameters."""
     return model(part, **changed).redraw(case.key[0])
 
@@ -164,8 +167,9 @@ def lm_tokens_kept(part: Part, case: Case) -> Violation | None:
 )
 def lm_finite(part: Part, case: Case) -> Violation | None:
     x = tokens(case, B, T)
-    for precision, scale in ((None, 1.0), ("float32", 1.0), ("float32", 12.0)):
-        m = model(part, precision=precision)  # type: ignore[arg-type]
+    cases: tuple[tuple[Precision | None, float], ...] = ((None, 1.0), ("float32", 1.0), ("float32", 12.0))
+    for precision, scale in cases:
+        m = model(part, precision=precision)
         m.instance.redraw(case.key[0], scale)
         Z = m.logits(x)
         if not np.isfinite(Z).all():

@@ -77,7 +77,7 @@ class Forward:
             return Z
         low = Z - Z.max(axis=-1, keepdims=True)
         log = low - np.log(np.exp(low).sum(axis=-1, keepdims=True))
-        return np.exp(log) if self.result == "probabilities" else log
+        return np.asarray(np.exp(log) if self.result == "probabilities" else log)
 
     def _block(self, H: Array, block: Weights, heads: int, kind: str, turned: bool) -> Array:
         first, second = (f"norm_{number}" for number in self.norms.split())
@@ -207,7 +207,7 @@ class Forward:
         a, b = np.split(x, 2, axis=-1)
         if self.turn == "mixed":
             turned_by_half = np.concatenate([-b, a], axis=-1)
-            return x * cos.repeat(2, axis=-1) + turned_by_half * sin.repeat(2, axis=-1)
+            return np.asarray(x * cos.repeat(2, axis=-1) + turned_by_half * sin.repeat(2, axis=-1))
         if self.turn == "no minus":
             return np.concatenate([a * cos + b * sin, a * sin + b * cos], axis=-1)
         return np.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)

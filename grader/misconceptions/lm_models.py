@@ -243,6 +243,13 @@ _known(
 )
 _known("mask-only-self", "positions see themselves alone", "s = t", "The mask is the identity.", MASK)
 _known("mask-window", "positions see a window alone", "t - w < s ≤ t", "Some models do it so, for speed.", MASK)
+_known(
+    "weights-not-normalized",
+    "attention weights do not sum to 1",
+    "Σ_s A[t, s] ≠ 1",
+    "Entries are removed after the softmax, or it runs over another axis.",
+    MASK,
+)
 SOFTMAX = "softmax over the last axis, that of the keys, once."
 _known(
     "softmax-axis",

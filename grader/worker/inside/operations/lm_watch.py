@@ -19,7 +19,8 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
     asked = unpack(arguments, body, submission.leaf)
     torch, module, tokens = get_torch(), asked["module"], asked["tokens"]
     local = frozenset(path.split("/")[0].removesuffix(".py") for path in submission.sources.texts)
-    seen = Seen(submission.sources.texts, *tokens.shape, asked["matrices"])
+    B, T = tokens.shape
+    seen = Seen(submission.sources.texts, B, T, asked["matrices"])
     function = submission.run(getattr, module, asked["method"]) if asked["method"] else module
     was = bool(module.training)
     submission.run(module.train, asked["training"])

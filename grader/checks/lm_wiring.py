@@ -1,0 +1,199 @@
+"""A language model's wiring, found by what becomes of logits when some parameters are large, or 0, or change sign.
+
+Parts are told by their shapes alone: v, d, m and the context differ. A parameter with a side m belongs to a
+feed-forward, a matrix with a side v to embedding or readout, every other matrix to attention.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from grader.cases import Case, only_once
+from grader.checks import check
+from grader.checks.lm_shapes import B, T, drawn, others, tokens
+from grader.compare import Array, number
+from grader.lm import SIZES, Model
+from grader.lm_value import names
+from grader.part import Part
+from grader.verdict import Violation
+
+NEEDS = ("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-earlier-counts", "lm-registered")
+FORMULA = "H = H + attention(norm_1(H)); H = H + feed_forward(norm_2(H)); logits = norm_f(H) W_out + b_out."
+
+
+@dataclass(frozen=True)
+class Wired:
+    """A model with places of its parameters: embedding and readout, attention, feed-forward, vectors of the width."""
+
+    m: Model
+    ends: tuple[int, ...]
+    attention: tuple[int, ...]
+    network: tuple[int, ...]
+    vectors: tuple[int, ...]
+
+    def logits(self, x: Array, *scaled: tuple[tuple[int, ...], float]) -> Array:
+        """The logits with some parameters times a factor, over the largest of them."""
+        self.m.instance.scale({place: factor for places, factor in scaled for place in places})
+        Z = self.m.logits(x)
+        return Z / max(float(np.abs(Z).max()), 1e-30)
+
+    @property
+    def large(self) -> float:
+        """Beside which a branch of ordinary size does not count."""
+        return 1e6 if self.m.instance.precision == "float64" else 1e4
+
+
+def wired(part: Part, case: Case, layers: int = 2) -> Wired:
+    """A model with rotary positions, whose drawn numbers can be scaled."""
+    m = drawn(part, case, layers=layers)
+    groups: dict[str, list[int]] = {"ends": [], "attention": [], "network": [], "vectors": []}
+    for place, parameter in enumerate(m.instance.parameters):
+        shape = [size for size in parameter.shape if size > 1]
+        if SIZES["hidden"] in shape:
+            groups["network"].append(place)
+        elif len(shape) > 1:
+            groups["ends" if SIZES["vocab_size"] in shape else "attention"].append(place)
+        elif shape == [SIZES["width"]]:
+            groups["vectors"].append(place)
+    return Wired(m, *(tuple(groups[name]) for name in ("ends", "attention", "network", "vectors")))
+
+
+def _moved(one: Array, other: Array) -> float:
+    return float(np.abs(one - other).max())
+
+
+@check(
+    parts=["DecoderLM"],
+    says="The readout works on a normalized stream: logits stay bounded when the matrices of the blocks grow.",
+    cases=only_once,
+    needs=NEEDS,
+    numbers=False,
+)
+def lm_final_norm(part: Part, case: Case) -> Violation | None:
+    w, x = wired(part, case), tokens(case, B, T)
+    inner, sizes = (*w.attention, *w.network), []
+    for factor in (30.0, 60.0):
+        w.m.instance.scale(dict.fromkeys(inner, factor))
+        sizes.append(float(np.abs(w.m.logits(x)).max()))
+    growth = sizes[1] / sizes[0]
+    if growth <= 1.9:
+        return None
+    return Violation(
+        f"logits grow {number(round(growth, 2))} times when the blocks' matrices are twice as large",
+        hint=f"One more norm stands before the readout: {FORMULA}",
+        names=names(part, case.key[0]) or ("lm-no-final-norm",),
+    )
+
+
+@check(
+    parts=["DecoderLM"],
+    says="Both branches are added to the stream: without one of them, tokens still reach the logits.",
+    cases=only_once,
+    needs=NEEDS,
+    numbers=False,
+)
+def lm_residuals(part: Part, case: Case) -> Violation | None:
+    w, x = wired(part, case), np.array([[1], [2], [7]])
+    cut = []
+    for group in (w.attention, w.network):
+        Z = w.logits(x, (group, 0.0))
+        cut.append(_moved(Z, Z[:1]) <= 1e-5)
+    if not any(cut):
+        return None
+    key = "no-residuals" if all(cut) else "no-residual-attention" if cut[0] else "no-residual-feed-forward"
+    said = " or ".join(name for name, gone in zip(("attention", "the feed-forward"), cut, strict=True) if gone)
+    return Violation(
+        f"without {said}, every token has the same logits",
+        hint=f"Each branch is added to what came into it: {FORMULA}",
+        names=names(part, case.key[0]) or (f"lm-{key}",),
+    )
+
+
+@check(
+    parts=["DecoderLM"],
+    says="Each branch reads a normalized stream: what it adds does not grow with the embeddings.",
+    cases=only_once,
+    needs=(*NEEDS, "lm-residuals"),
+    numbers=False,
+)
+def lm_norm_first(part: Part, case: Case) -> Violation | None:
+    w, x = wired(part, case), tokens(case, B, T)
+    far = (w.ends, w.large)
+    before = w.logits(x, far)
+    grown = [_moved(w.logits(x, far, (group, -2.0)), before) > 1e-3 for group in (w.attention, w.network)]
+    if any(grown):
+        said = " and ".join(n for n, grows in zip(("attention", "the feed-forward"), grown, strict=True) if grows)
+        return Violation(
+            f"with embeddings {w.large:g} times as large, {said} still counts",
+            hint=f"Norms stand before the branches, and not between the blocks: {FORMULA}",
+            names=names(part, case.key[0]) or _grown(w, x, grown),
+        )
+    for group, said in ((w.attention, "attention"), (w.network, "the feed-forward")):
+        if group and _moved(w.logits(x, far, (group, w.large)), before) <= 1e-2 and _counts(w, x, group):
+            return Violation(
+                f"what {said} adds does not grow with its matrices",
+                hint=f"A branch ends in a linear map, without a norm behind it: {FORMULA}",
+                names=names(part, case.key[0]) or ("lm-norm-on-branch",),
+            )
+    return None
+
+
+def _counts(w: Wired, x: Array, group: tuple[int, ...]) -> bool:
+    return _moved(w.logits(x, (group, -2.0)), w.logits(x)) > 1e-6
+
+
+def _grown(w: Wired, x: Array, grown: list[bool]) -> tuple[str, ...]:
+    """Raw branches; or norms on the stream itself, which count when nothing else does."""
+    bare = ((w.ends, w.large), (w.attention, 0.0), (w.network, 0.0))
+    most = max(_moved(w.logits(x, *bare, ((place,), -2.0)), w.logits(x, *bare)) for place in w.vectors[:-2] or (0,))
+    inner = [p for p in w.vectors if _moved(w.logits(x, *bare, ((p,), -2.0)), w.logits(x, *bare)) > 1e-3]
+    if most > 1e-3 and len(inner) > 2:  # of a right model only those of norm_f
+        return ()
+    if all(grown):
+        return ("lm-no-norms",)
+    return ("lm-no-norm-attention",) if grown[0] else ("lm-no-norm-feed-forward",)
+
+
+@check(
+    parts=["DecoderLM"],
+    says="The feed-forward reads what attention has added.",
+    cases=only_once,
+    needs=(*NEEDS, "lm-residuals", "lm-norm-first"),
+    numbers=False,
+)
+def lm_order(part: Part, case: Case) -> Violation | None:
+    w, x = wired(part, case, layers=1), tokens(case, B, T)
+    if not w.network or not w.attention:
+        return None
+    other = x.copy()
+    other[:, :-1] = others(case, x)[:, :-1]
+    fed = (w.network, w.large)  # beside which attention counts only where the feed-forward reads it
+    if _moved(w.logits(x, fed)[:, -1], w.logits(other, fed)[:, -1]) > 1e-3:
+        return None
+    read = (w.attention, w.large)
+    first = _moved(w.logits(x, read), w.logits(x, read, (w.network, -2.0))) > 1e-3
+    return Violation(
+        "the feed-forward does not see what attention has added",
+        hint=FORMULA,
+        names=names(part, case.key[0]) or ("lm-feed-forward-first" if first else "lm-parallel",),
+    )
+
+
+@check(
+    parts=["DecoderLM"],
+    says="The feed-forward is not linear: with the signs of all its parameters turned it gives something else.",
+    cases=only_once,
+    needs=NEEDS,
+    numbers=False,
+)
+def lm_nonlinear(part: Part, case: Case) -> Violation | None:
+    w, x = wired(part, case), tokens(case, B, T)
+    if not w.network or _moved(w.logits(x, (w.network, -1.0)), w.logits(x)) > 1e-5:
+        return None
+    return Violation(
+        "the logits are the same with the signs of all parameters of the feed-forward turned",
+        hint="Put GELU or ReLU between its two linear maps.",
+        names=names(part, case.key[0]) or (("lm-no-activation",) if _counts(w, x, w.network) else ()),
+    )
