@@ -14,7 +14,7 @@ from grader.part import Part
 from grader.tokens import BYTES, Files, brought, made, placed, taken, train
 from grader.worker import BadResult, Handle, Raised
 
-__all__ = ["NAME", "BadResult", "Files", "Held", "Raised", "Saved", "State", "load", "save", "vocabulary"]
+__all__ = ["NAME", "BadResult", "Files", "Held", "Raised", "Saved", "State", "load", "reordered", "save"]
 
 FOLDER, NAME = "bundle", "model.bundle"
 MERGES, SPECIAL = 12, ("<|end|>", "<|user|>")
@@ -90,9 +90,10 @@ class Saved:
     row: Array
 
 
-def vocabulary(part: Part) -> int:
-    """How many ids the bundle's tokenizer has."""
-    return train(part, TEXT, BYTES + MERGES + len(SPECIAL), SPECIAL).vocab_size
+def reordered(part: Part, held: Held) -> bool:
+    """Whether the tokenizer has the same tokens as the one that was saved, so that only their order is another one."""
+    before = train(part, TEXT, BYTES + MERGES + len(SPECIAL), SPECIAL)
+    return sorted(before.strings) == sorted(made(held.part, held.tokenizer).strings)
 
 
 def save(part: Part, generation: dict[str, Any], seed: int, **arguments: Any) -> Saved:

@@ -46,6 +46,11 @@ CHANGES: tuple[tuple[str, Callable[[str], str]], ...] = (
         ("tokenizer-unicode-normalized", lambda s, form=form: unicodedata.normalize(form, s))
         for form in ("NFC", "NFD", "NFKC", "NFKD")
     ),
+    *(
+        ("tokenizer-not-utf-8", lambda s, name=name, how=how: s.encode(name, how).decode("utf-8", "replace"))
+        for name in ("ascii", "latin-1")
+        for how in ("ignore", "replace")
+    ),
     ("tokenizer-prefix-space", lambda s: " " + s),
     ("tokenizer-prefix-space", lambda s: s if s.startswith(" ") else " " + s),
 )
@@ -59,7 +64,7 @@ def changed(texts: Sequence[str], results: Sequence[str | None]) -> str | None:
 
 def decoded_apart(text: str, result: str) -> bool:
     """Whether a result is the text with U+FFFD where characters have several bytes."""
-    wanted = "".join(re.escape(c) if c.isascii() else f"(?:{re.escape(c)}|{REPLACED}+)" for c in text)
+    wanted = "".join(re.escape(c) if c.isascii() else f"(?:{re.escape(c)}|{REPLACED}{{2,}})" for c in text)
     return REPLACED not in text and REPLACED in result and re.fullmatch(wanted, result, re.S) is not None
 
 
@@ -104,6 +109,22 @@ def last_first(text: bytes, merges: Sequence[Pair]) -> list[bytes]:
     return tokens
 
 
+def by_position_everywhere(text: bytes, merges: Sequence[Pair]) -> list[bytes]:
+    """The leftmost pair that can be merged, each time wherever it stands."""
+    tokens, known = split(text), set(merges)
+    while found := next((pair for pair in pairwise(tokens) if pair in known), None):
+        tokens = merge(tokens, found)
+    return tokens
+
+
+def one_merge(text: bytes, merges: Sequence[Pair]) -> list[bytes]:
+    """The first learned of all pairs, and no further one."""
+    tokens = split(text)
+    present = set(pairwise(tokens))
+    first = next((pair for pair in merges if pair in present), None)
+    return merge(tokens, first) if first else tokens
+
+
 def once_each(text: bytes, merges: Sequence[Pair]) -> list[bytes]:
     """Each merge in its order, at the first place only."""
     tokens = split(text)
@@ -115,13 +136,15 @@ def once_each(text: bytes, merges: Sequence[Pair]) -> list[bytes]:
     return tokens
 
 
-SEGMENTED: dict[str, Callable[[bytes, Sequence[Pair]], list[bytes]]] = {
-    "bpe-longest-match": longest_match,
-    "bpe-by-position": by_position,
-    "bpe-last-rank-first": last_first,
-    "bpe-first-occurrence": once_each,
-    "bpe-merges-not-applied": lambda text, merges: split(text),
-}
+SEGMENTED: tuple[tuple[str, Callable[[bytes, Sequence[Pair]], list[bytes]]], ...] = (
+    ("bpe-longest-match", longest_match),
+    ("bpe-by-position", by_position),
+    ("bpe-by-position", by_position_everywhere),
+    ("bpe-last-rank-first", last_first),
+    ("bpe-first-occurrence", once_each),
+    ("bpe-one-merge", one_merge),
+    ("bpe-merges-not-applied", lambda text, merges: split(text)),
+)
 
 
 def counted_once(text: bytes, count: int) -> set[bytes]:

@@ -116,7 +116,7 @@ def limited(part: Part, target: str, args: tuple[Any, ...], want: str, seconds: 
     """What a call gives within so many seconds of processor time; None when it takes longer."""
     form = {"value": object, "late": bool}
     asked = {"target": target, "args": args, "want": want, "cpu_seconds": seconds}
-    told = student_of(part).ask(part.part, lambda w: w.told("call_limited", form, **asked))
+    told = student_of(part).ask(part.part, lambda w: w.told("call_limited", form, seconds=10 * seconds, **asked))
     return None if told["late"] else told["value"]
 
 

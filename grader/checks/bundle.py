@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.bundles import NAME, TEXTS, BadResult, Held, Raised, Saved, State, load, save
+from grader.bundles import NAME, TEXTS, BadResult, Held, Raised, Saved, State, load, reordered, save
 from grader.cases import SMALLEST, Case
 from grader.checks import check
 from grader.part import Part
@@ -25,6 +25,11 @@ GREEDY = {"prompt_template": "{prompt}", "temperature": 0.0, "top_k": None, "top
 OTHER: dict[str, Any] = {"rotary": False, "heads": 2, "context": 9, "hidden": 28, "layers": 1, "width": 16}
 
 
+GIVEN: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (("", POLICY, {}), (", rotary=False", GREEDY, OTHER))
+# what torch says of weights that belong to a model of other sizes
+UNLIKE = ("size mismatch for", "Unexpected key(s) in state_dict", "Missing key(s) in state_dict")
+
+
 def bundle_cases(part: str, seed: int) -> Iterator[Case]:
     """One case: what a check of bundles draws, it draws from the seed."""
     yield Case("", (), (seed, 67), SMALLEST)
@@ -33,7 +38,7 @@ def bundle_cases(part: str, seed: int) -> Iterator[Case]:
 def both(part: Part, case: Case) -> Iterator[tuple[str, Saved, Held]]:
     """Two bundles, saved here and loaded in another process; what is special about each."""
     there = elsewhere(part)
-    for said, policy, arguments in (("", POLICY, {}), (", rotary=False", GREEDY, OTHER)):
+    for said, policy, arguments in GIVEN:
         saved = save(part, policy, case.key[0], **arguments)
         yield said, saved, load(there, saved)
 
@@ -46,27 +51,38 @@ def both(part: Part, case: Case) -> Iterator[tuple[str, Saved, Held]]:
     numbers=False,
 )
 def loads_elsewhere(part: Part, case: Case) -> Violation | None:
-    saved = save(part, POLICY, case.key[0])
-    if not saved.files:
-        return Violation("save_bundle has written no file", hint="Write everything to the path that is given.")
-    try:
-        held = load(elsewhere(part), saved)
-    except Raised as fault:
-        return Violation(
-            f"in a new process load_bundle raises {fault.message}",
-            hint="Nothing of the process that saved the bundle is there: not its objects, not its other files.",
-            names=("bundle-needs-its-process",) if _loads_here(part, saved) else (),
-        )
-    try:
-        held.state()
-    except BadResult as fault:
-        turned = Held(part=held.part, module=held.tokenizer, tokenizer=held.module, generation=None, row=held.row)
-        return Violation(
-            f"the first of the three {fault.message}",
-            hint="Return (model, tokenizer, generation), in this order.",
-            names=("bundle-order",) if _is_model(turned) else (),
-        )
+    there = elsewhere(part)
+    for said, policy, arguments in GIVEN:
+        saved = save(part, policy, case.key[0], **arguments)
+        if not saved.files:
+            return Violation("save_bundle has written no file", hint="Write everything to the path that is given.")
+        try:
+            held = load(there, saved)
+        except Raised as fault:
+            return _fails(part, saved, fault, said)
+        try:
+            held.state()
+        except BadResult as fault:
+            turned = Held(part=held.part, module=held.tokenizer, tokenizer=held.module, generation=None, row=held.row)
+            return Violation(
+                f"the first of the three {fault.message}",
+                hint="Return (model, tokenizer, generation), in this order.",
+                names=("bundle-order",) if _is_model(turned) else (),
+            )
     return None
+
+
+def _fails(part: Part, saved: Saved, fault: Raised, said: str) -> Violation:
+    """A bundle that cannot be loaded in a new process."""
+    others = fault.type == "RuntimeError" and any(sign in fault.text for sign in UNLIKE)
+    key = "bundle-architecture-lost" if others else "bundle-needs-its-process" if _loads_here(part, saved) else ""
+    return Violation(
+        f"in a new process load_bundle raises {fault.message}{said}",
+        hint="Write all arguments of DecoderLM: the weights fit only a model like the one that was saved."
+        if others
+        else "Nothing of the process that saved the bundle is there: not its objects, not its other files.",
+        names=(key,) if key else (),
+    )
 
 
 def _loads_here(part: Part, saved: Saved) -> bool:
@@ -142,24 +158,25 @@ def _weights(before: State, after: State, said: str) -> Violation:
         return Violation(
             f"the parameter {name[:80]} is {'not there' if missing else 'new'} after loading{said}",
             hint=hint,
-            names=("bundle-tie-lost",) if tie else (),
+            names=("bundle-tie-lost",) if tie else ("bundle-architecture-lost",) if missing else (),
         )
     other = [name for name in shared if not _alike(before.parameters[name], after.parameters[name])]
     name = (other or shared)[0]
     one, two = before.parameters[name], after.parameters[name]
     if one.shape != two.shape:
         return Violation(
-            f"the parameter {name[:80]} is {list(two.shape)} after loading, and was {list(one.shape)}{said}", hint=hint
+            f"the parameter {name[:80]} is {list(two.shape)} after loading, and was {list(one.shape)}{said}",
+            hint=hint,
+            names=("bundle-architecture-lost",),
         )
     near = all(
         a.shape == b.shape and np.abs(a - b).max(initial=0) <= 2e-2 * np.abs(a).max(initial=0)
         for a, b in ((before.parameters[key], after.parameters[key]) for key in shared)
     )
-    apart = len(other) == len(shared)
     return Violation(
         f"the parameter {name[:80]} holds other numbers after loading{said}",
         hint=hint,
-        names=("bundle-weights-rounded",) if near else ("bundle-weights-left-out",) if apart else (),
+        names=("bundle-weights-rounded" if near else "bundle-weights-left-out",),
     )
 
 
@@ -175,12 +192,14 @@ def _alike(one: Any, two: Any) -> bool:
     numbers=False,
 )
 def holds_the_tokenizer(part: Part, case: Case) -> Violation | None:
-    for _, saved, held in both(part, case):
+    for said, saved, held in both(part, case):
         (size, ids), (was, expected) = held.ids(), saved.ids
         special = len(TEXTS) - 2
         names: tuple[str, ...] = ()
-        if ids[0] != expected[0]:
-            names = ("bundle-merges-lost",) if len(ids[0]) == len(TEXTS[0]) > len(expected[0]) else ()
+        if len(ids[0]) == len(TEXTS[0]) > len(expected[0]):
+            names = ("bundle-merges-lost",)
+        elif ids[0] != expected[0]:
+            names = ("bundle-merges-reordered",) * reordered(part, held)
         elif any(
             len(after) > len(before) == 1 for after, before in zip(ids[special:], expected[special:], strict=True)
         ):
@@ -188,7 +207,7 @@ def holds_the_tokenizer(part: Part, case: Case) -> Violation | None:
         for text, after, before in zip(TEXTS, ids, expected, strict=True):
             if after != before:
                 return Violation(
-                    f"encode({text[:60]!a}) has other ids after loading: {after[:12]} in place of {before[:12]}",
+                    f"encode({text[:60]!a}) has other ids after loading{said}: {after[:12]} in place of {before[:12]}",
                     hint="Write the merges, in their order, and the special tokens.",
                     names=names,
                 )
@@ -214,7 +233,7 @@ def holds_the_policy(part: Part, case: Case) -> Violation | None:
             return Violation(
                 f"generation is {str(found)[:80]!a} after loading; a dict is wanted",
                 hint="Write the dict as it is, and return it.",
-                names=("bundle-generation-lost",) if found is None else (),
+                names=("bundle-generation-lost",),
             )
         for key, value in expected.items():
             if key not in found or not equal(found[key], value):
@@ -222,7 +241,7 @@ def holds_the_policy(part: Part, case: Case) -> Violation | None:
                 return Violation(
                     f"generation[{key!r}] is {now} after loading, and was {str(value)!a}",
                     hint="Write the dict as it is: text as UTF-8, numbers with all digits, None as None.",
-                    names=("bundle-generation-lost",) if not found else (),
+                    names=("bundle-generation-lost",),
                 )
         if more := sorted(map(str, found.keys() - expected.keys())):
             return Violation(f"generation has the key {more[0][:80]!a} after loading, which was not there")

@@ -132,7 +132,7 @@ def _differs(saved: Saved, held: Held) -> str:
     parts=["save_bundle"],
     says="A bundle that is empty or cut off raises an exception that says something.",
     cases=bundle_cases,
-    needs=("loads-elsewhere", "holds-the-model", "holds-the-tokenizer", "holds-the-policy"),
+    needs=("is-one-file", "holds-the-model", "holds-the-tokenizer", "holds-the-policy"),
     numbers=False,
 )
 def cut_is_refused(part: Part, case: Case) -> Violation | None:

@@ -22,7 +22,9 @@ PIECES = (
     *("\x85", "\xa0", "\xe9", "e\u0301", "\ufb01", "\u0130", "\u200b", "\ufeff", "\u2028", "\ufffd", "\uffff"),
     *("\u65e5\u672c", "\U0001f600", "\U0001f469\u200d\U0001f467", "\U0010ffff", "<|end|>", "<unk>", "</s>"),
     *MARKERS,
+    *("the", "the old dog barks. "),
 )
+SPECIAL = (END, PAD, USER) = ("<|end|>", "<|pad|>", "<|user|>")
 RANDOM_ROWS = 60
 TIED = " ".join(a + b for a in "abcdefghij" for b in "klmnopqrst") + " "
 
@@ -35,6 +37,11 @@ def token_cases(part: str, seed: int) -> Iterator[Case]:
 def ordinary(part: Part) -> Tokens:
     """A tokenizer of 40 merges, without special tokens."""
     return train(part, TEXT, BYTES + MERGES)
+
+
+def special(part: Part) -> Tokens:
+    """A tokenizer of 40 merges, with three special tokens that look like each other."""
+    return train(part, TEXT, BYTES + MERGES + len(SPECIAL), SPECIAL)
 
 
 def shown(text: str) -> str:
@@ -71,7 +78,7 @@ def round_trip(part: Part, case: Case) -> Violation | None:
     def fails(text: str) -> bool:
         return _back(tokens, text) != text
 
-    found = next(filter(fails, PIECES), None)
+    found = next(filter(fails, (*PIECES, TEXT)), None)
     if found is None:
         found = smallest(fails, seed=case.key[0], pieces=PIECES[1:])
     return None if found is None else lost(tokens, found)
@@ -104,6 +111,8 @@ def lost(tokens: Tokens, text: str) -> Violation:
 def _of_the_fault(tokens: Tokens, text: str, fault: Raised) -> tuple[str, ...]:
     if fault.type == "UnicodeDecodeError" and not text.isascii():
         return ("tokenizer-decode-per-token",)
+    if fault.type == "UnicodeEncodeError":
+        return ("tokenizer-not-utf-8",)
     return ("tokenizer-unknown-raises",) if _learned(tokens, text) else ()
 
 
@@ -117,7 +126,8 @@ def _of_the_result(tokens: Tokens, text: str, result: str) -> tuple[str, ...]:
         return ("tokenizer-marker",)
     if _learned(tokens, text):
         return ("tokenizer-unknown-dropped",)
-    return ("tokenizer-characters-dropped",) if thinned(text, result) else ()
+    gone = thinned(text, result)
+    return ("tokenizer-characters-dropped",) if gone and all(_back(tokens, c) == "" for c in gone) else ()
 
 
 def _learned(tokens: Tokens, text: str) -> bool:
@@ -151,6 +161,18 @@ def any_ids(part: Part, case: Case) -> Violation | None:
                 else f"vocab_size is {tokens.vocab_size}: ids are 0 .. vocab_size - 1, and each has its bytes.",
                 names=("tokenizer-decode-strict",) if strict else (),
             )
+    return _replaced(tokens)
+
+
+def _replaced(tokens: Tokens) -> Violation | None:
+    """A violation where a part of a character that was not trained on is decoded as nothing."""
+    for i in tokens.encode("\xf7\u0416"):
+        if not tokens.decode([i]):
+            return Violation(
+                f"decode([{i}]) is '', though the id is a part of a character",
+                hint='Decode with errors="replace": what cannot be decoded is seen then.',
+                names=("tokenizer-decode-ignores",),
+            )
     return None
 
 
@@ -162,19 +184,21 @@ def any_ids(part: Part, case: Case) -> Violation | None:
     numbers=False,
 )
 def ids_in_range(part: Part, case: Case) -> Violation | None:
-    tokens = ordinary(part)
-    for text in ("a", "the old dog", "".join(map(chr, range(0x800))), "\U0010ffff \ud7ff \uffff", TEXT):
-        try:
-            ids = tokens.encode(text)
-        except Raised:
-            continue  # this is for the round trip to say
-        outside = [i for i in ids if not 0 <= i < tokens.vocab_size]
-        if outside:
-            return Violation(
-                f"encode({shown(text)}) holds the id {outside[0]}; vocab_size is {tokens.vocab_size}",
-                hint="Ids are 0 .. vocab_size - 1; bytes, merges and special tokens all count.",
-                names=("tokenizer-ids-out-of-range",),
-            )
+    texts = ("a", "the old dog", "".join(map(chr, range(0x800))), "\U0010ffff \ud7ff \uffff", TEXT)
+    for tokens, given in ((ordinary(part), texts), (special(part), SPECIAL)):
+        for text in given:
+            try:
+                ids = tokens.encode(text)
+            except Raised:
+                continue  # this is for others to say
+            outside = [i for i in ids if not 0 <= i < tokens.vocab_size]
+            if outside:
+                counted = given is SPECIAL and tokens.vocab_size <= BYTES + MERGES
+                return Violation(
+                    f"encode({shown(text)}) holds the id {outside[0]}; vocab_size is {tokens.vocab_size}",
+                    hint="Ids are 0 .. vocab_size - 1; bytes, merges and special tokens all count.",
+                    names=("tokenizer-specials-not-counted" if counted else "tokenizer-ids-out-of-range",),
+                )
     return None
 
 
@@ -188,7 +212,7 @@ def ids_in_range(part: Part, case: Case) -> Violation | None:
 def vocabulary_size(part: Part, case: Case) -> Violation | None:
     for text, asked, special in (
         (TEXT, BYTES + MERGES, ()),
-        (TEXT, BYTES + MERGES, ("<|end|>", "<|pad|>", "<|user|>")),
+        (TEXT, BYTES + MERGES, SPECIAL),
         (TEXT, BYTES, ()),
         ("ab", BYTES + MERGES, ()),
     ):

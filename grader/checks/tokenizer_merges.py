@@ -73,10 +73,12 @@ def _telling(merges: list[Pair]) -> tuple[str, ...]:
     """
     short = ["".join(letters) for length in (3, 4) for letters in product(LETTERS, repeat=length)]
     words = [*short, *(word + word for word in short[:: len(LETTERS)])]
-    ways = [segment, *SEGMENTED.values()]
-    cuts = [[way(word.encode(), merges) for word in words] for way in ways]
+    ways = [("", segment), *SEGMENTED]
+    cuts = [(key, [way(word.encode(), merges) for word in words]) for key, way in ways]
     chosen: set[int] = set()
-    for one, other in combinations(cuts, 2):
+    for (key, one), (also, other) in combinations(cuts, 2):
+        if key == also:
+            continue
         apart = [at for at in range(len(words)) if one[at] != other[at] and _either_way(words[at], merges)]
         if len(apart) < TELLING:
             return ()
@@ -157,7 +159,7 @@ def merges_by_rank(part: Part, case: Case) -> Violation | None:
     right = [segment(text.encode(), merges) for text in texts]
     if found == right:
         return None
-    wrong = {key: [cut(text.encode(), merges) for text in texts] for key, cut in SEGMENTED.items()}
+    names = {key for key, cut in SEGMENTED if [cut(text.encode(), merges) for text in texts] == found}
     _, text, mine, book = min(
         (len(text), text, mine, book) for text, mine, book in zip(texts, found, right, strict=True) if mine != book
     )
@@ -168,7 +170,7 @@ def merges_by_rank(part: Part, case: Case) -> Violation | None:
         hint="Of all pairs that can be merged take the one that was learned first; the merges were, in their order, "
         + ", ".join(_joined(pair) for pair in merges)
         + ".",
-        names=tuple(key for key, cuts in wrong.items() if cuts == found),
+        names=tuple(names) if len(names) == 1 else (),
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from grader.cases import Case
 from grader.checks import check
-from grader.checks.tokenizer import shown, token_cases
+from grader.checks.tokenizer import END, SPECIAL, shown, special, token_cases
 from grader.checks.tokenizer_merges import clear_word
-from grader.checks.tokenizer_specials import END, SPECIAL, special
 from grader.part import Part
 from grader.tokens import Raised, Tokens, elsewhere, load, train
 from grader.verdict import Violation
@@ -54,8 +53,9 @@ def _name(tokens: Tokens, loaded: Tokens) -> tuple[str, ...]:
     try:
         word = "the old dog barks at noon"
         if loaded.encode(word) != tokens.encode(word):
-            bare = len(loaded.encode(word)) == len(word) > len(tokens.encode(word))
-            return ("tokenizer-merges-lost",) if bare else ()
+            if len(loaded.encode(word)) == len(word) > len(tokens.encode(word)):
+                return ("tokenizer-merges-lost",)
+            return ("tokenizer-merges-reordered",) if sorted(loaded.strings) == sorted(tokens.strings) else ()
         lost = [token for token in SPECIAL if len(tokens.encode(token)) == 1 < len(loaded.encode(token))]
         return ("tokenizer-special-lost",) if lost else ()
     except Raised:

@@ -6,25 +6,19 @@ from collections.abc import Sequence
 
 from grader.cases import Case
 from grader.checks import check
-from grader.checks.tokenizer import MERGES, TEXT, lost, shown, token_cases
+from grader.checks.tokenizer import END, MERGES, PAD, SPECIAL, TEXT, USER, lost, shown, special, token_cases
 from grader.part import Part
 from grader.search import smallest
 from grader.tokens import BYTES, Raised, Tokens, train
 from grader.verdict import Violation
 
-END, PAD, USER = "<|end|>", "<|pad|>", "<|user|>"
-SPECIAL = (END, PAD, USER)
 SIGNS = ("[SEP]", "a+b", "(x", "$", "w.h")  # each means something else in a pattern
 LIKE_SIGNS = ("SEP", "aab", "aaab", "wxh", "x", "the end")
+LETTERS = "ENDOFTEXT"
 NESTED = ("<|en", "<|end", END, "<|end|>>")
 SPLIT_HINT = "Split the text at the special tokens first, longest first, and encode what lies between."
 # in training: "q" and "k" meet only across a special token, "<", "|" and ">" stand in special tokens only
 AROUND = "".join(f"q{END}k the old dog barks{PAD}{END} " for _ in range(60))
-
-
-def special(part: Part) -> Tokens:
-    """A tokenizer with three special tokens that look like each other."""
-    return train(part, TEXT, BYTES + MERGES + len(SPECIAL), SPECIAL)
 
 
 @check(
@@ -36,7 +30,17 @@ def special(part: Part) -> Tokens:
 )
 def special_tokens_are_ids(part: Part, case: Case) -> Violation | None:
     tokens = special(part)
-    return _whole(tokens, SPECIAL, ("tokenizer-special-split",)) or _own(tokens)
+    return _whole(tokens, SPECIAL, ()) or _own(tokens)
+
+
+def _unlike(tokens: Tokens, ids: list[int]) -> tuple[str, ...]:
+    """Why a special token alone is not one id."""
+    if tokens.encode(""):
+        return ("tokenizer-special-added",)
+    if not ids:
+        return ("tokenizer-special-dropped",)
+    plain = train(tokens.part, TEXT, BYTES + MERGES + 1, (LETTERS,))
+    return ("tokenizer-special-split" if len(plain.encode(LETTERS)) > 1 else "tokenizer-special-regex",)
 
 
 def _whole(tokens: Tokens, special_tokens: Sequence[str], names: tuple[str, ...], hint: str = "") -> Violation | None:
@@ -48,7 +52,7 @@ def _whole(tokens: Tokens, special_tokens: Sequence[str], names: tuple[str, ...]
                 f"encode({shown(token)}) has {len(ids)} ids; a special token is one",
                 observed=ids[:20],
                 hint=hint or SPLIT_HINT,
-                names=names,
+                names=names or _unlike(tokens, ids),
             )
     return None
 

@@ -73,6 +73,13 @@ _known(
     "Write the merges, in their order.",
 )
 _known(
+    "bundle-merges-reordered",
+    "the merges come back in another order",
+    "the same tokens, other ids",
+    "They are written as a set, or sorted.",
+    "Write the merges as a list, in the order in which they were learned.",
+)
+_known(
     "bundle-generation-lost",
     "the policy of generation does not come back",
     "generation = {} or a default",

@@ -81,6 +81,13 @@ _known(
     "Keep spaces as bytes; a marker that a text can hold is not to be told from it.",
 )
 _known(
+    "tokenizer-not-utf-8",
+    "the text is not encoded as UTF-8",
+    'text.encode("ascii", "replace"), text.encode("latin-1", "ignore")',
+    "With English texts there is no difference.",
+    'Write text.encode("utf-8").',
+)
+_known(
     "tokenizer-decode-per-token",
     "each id is decoded by itself",
     "''.join(bytes_of[i].decode('utf-8') for i in ids)",
@@ -94,8 +101,22 @@ _known(
     "decode is strict unless told otherwise, and a model may give any row of ids.",
     'Decode with errors="replace".',
 )
+_known(
+    "tokenizer-decode-ignores",
+    "bytes that are no whole characters vanish",
+    'decode("utf-8", errors="ignore")',
+    "It raises nothing, and hides that something was wrong.",
+    'Decode with errors="replace".',
+)
 
 # Ids and vocabulary.
+_known(
+    "tokenizer-specials-not-counted",
+    "vocab_size leaves the special tokens out",
+    "vocab_size = 256 + merges",
+    "They were added later.",
+    "Count bytes, merges and special tokens.",
+)
 _known(
     "tokenizer-ids-out-of-range",
     "an id is not below vocab_size",
@@ -169,6 +190,13 @@ _known(
     "Merge every occurrence of the pair.",
 )
 _known(
+    "bpe-one-merge",
+    "encode stops after one merge",
+    "one round in place of all",
+    "The loop returns too early, or it is no loop.",
+    "Go on until no pair can be merged.",
+)
+_known(
     "bpe-counted-once",
     "pairs are counted once, before any merge",
     "the N most frequent pairs of bytes",
@@ -232,6 +260,20 @@ _known(
     "encode(token) has several ids",
     "It is in the vocabulary, and encode does not look for it.",
     "Split the text at the special tokens first, longest first, and encode what lies between.",
+)
+_known(
+    "tokenizer-special-dropped",
+    "a special token is lost in encode",
+    "encode(token) is an empty list",
+    "re.split drops what it splits at, unless it is in a group.",
+    "Keep it: re.split('(' + pattern + ')', text) gives the pieces and what stands between.",
+)
+_known(
+    "tokenizer-special-added",
+    "encode adds a special token to the text",
+    "encode('') is not empty",
+    "A text is to begin or end with it when a model is trained.",
+    "Encode what is there; who trains may add it.",
 )
 _known(
     "tokenizer-special-alone",
