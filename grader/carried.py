@@ -9,9 +9,11 @@ import numpy as np
 
 from grader.cases import tree_map
 from grader.compare import Array, Tolerance, each, first_gap
-from grader.part import Caller, Path
+from grader.part import Caller, Path, plain
 from grader.spec import PartSpec, Spec
 from grader.worker import BadResult, NoGradient
+
+UNFIT = (ValueError, LookupError, TypeError, ArithmeticError)  # what parts raise that do not fit together
 
 
 def own_book(spec: Spec, caller: Caller, names: Iterable[str]) -> Any:
@@ -33,7 +35,7 @@ def _through(caller: Caller, part: PartSpec) -> Callable[..., Any]:
                 and not np.array_equal(mine, theirs, equal_nan=True)
             ):
                 mine[...] = theirs
-        return results
+        return plain(part, results)
 
     return function
 
@@ -57,7 +59,7 @@ class Composed:
         try:
             with np.errstate(all="ignore"):
                 return getattr(self.book, part.name)(*args)
-        except (ValueError, IndexError, TypeError) as error:
+        except UNFIT as error:
             raise BadResult(f"the parts do not fit together: {error}") from error
 
     def echo(self, part: PartSpec, args: Sequence[Any]) -> tuple[Any, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.carried import arrays, same
+from grader.carried import UNFIT, arrays, same
 from grader.cases import BUILDERS, Case, generic, tree_map
 from grader.compare import Array, Tolerance
 from grader.memo import Memo, takes_the
@@ -75,7 +75,7 @@ def diagnose(part: Part, books: tuple[Any, ...], seed: int, extreme: tuple[Case,
     prints = []
     more: list[Any] | None = None
     for book in books:
-        with suppress(StudentFault, ValueError, IndexError, TypeError):  # its parts do not fit together
+        with suppress(StudentFault, *UNFIT):  # its parts do not fit together
             prints.append(_Prints(part, Memo(book, below), ordinary, observed))
     ordinary_right = [each for each in prints if each.right]
     if not ordinary_right:
@@ -195,7 +195,7 @@ def _produced(wrong: Any, case: Case) -> list[Array] | None:
     """What a wrong function gives; None when it raises on these sizes."""
     try:
         return arrays(wrong(*case.args))
-    except (StudentFault, ValueError, IndexError, TypeError, ZeroDivisionError, FloatingPointError):
+    except (StudentFault, *UNFIT):
         return None
 
 

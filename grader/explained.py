@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from grader.carried import Composed, own_book, same
+from grader.carried import UNFIT, Composed, own_book, same
 from grader.cases import BUILDERS, HANDOUT, Case, generic, make
 from grader.checks.stability import FAMILIES, extremes
 from grader.compare import Tolerance, each
@@ -168,7 +168,7 @@ class Explained:
                     same(part.raw(*case.args), composed.raw(*case.args), part.tolerance, part.loose)
                     for case in generic(item.part.name, self.seed)
                 ) and _responds(part, self.seed)
-        except (StudentFault, ValueError, IndexError, TypeError):
+        except (StudentFault, *UNFIT):
             self._agreements[key] = False
         return self._agreements[key]
 

@@ -90,11 +90,11 @@ class Part:
         return ("result",) if self.part.returns == "dict" else tuple(self.part.returns)
 
     def __call__(self, *args: Any) -> Any:
-        """The student's results, in the reference's shapes.
+        """The student's results in float64 and in the reference's shapes; whole numbers stay so in a part of `ids`.
 
         errors: the worker's faults, and Unexpected for another shape; the engine turns them into verdicts.
         """
-        results = self.caller.call(self.part, args)
+        results = plain(self.part, self.caller.call(self.part, args))
         if self.part.returns != "dict":
             expected = self._shapes(args)
             for name, result, shape in zip(self.outputs, map(np.asarray, each(results)), expected, strict=True):
@@ -117,7 +117,7 @@ class Part:
         return _SHAPES[key]
 
     def raw(self, *args: Any) -> Any:
-        """The student's results, of whatever shape."""
+        """The student's results as they are, of whatever shape and number type."""
         return self.caller.call(self.part, args)
 
     def expected(self, *args: Any) -> Any:
@@ -197,6 +197,7 @@ class Part:
         return None
 
 
+IDS = "ids"  # the trait of a part whose results are whole numbers
 KEPT = 2000  # results of the reference; an assignment has some hundred
 _EXPECTED: dict[Any, tuple[Any, Any]] = {}
 _SHAPES: dict[Any, tuple[tuple[int, ...], ...]] = {}
@@ -223,6 +224,17 @@ def _frozen(results: Any) -> Any:
         results = results.copy()
         results.flags.writeable = False
     return results
+
+
+def plain(part: PartSpec, results: Any) -> Any:
+    """What a student returned, in float64, where arithmetic is never odd; whole numbers stay in a part of `ids`."""
+    if isinstance(results, tuple):
+        return tuple(plain(part, item) for item in results)
+    if isinstance(results, dict):
+        return {key: plain(part, item) for key, item in results.items()}
+    array = np.asarray(results)
+    whole = array.dtype.kind in "iu" and IDS in part.traits
+    return array if whole else array.astype(np.float64)
 
 
 def _outline(tree: Any) -> Any:
