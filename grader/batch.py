@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from grader import kept
+from grader.cli import fault_text
 from grader.fingerprint import grader_sha256
 from grader.gradebook import NOT_GRADED, Row
 from grader.lane import Answer, Fault, Lane, Parcel, address
@@ -76,8 +77,11 @@ def run(tasks: Sequence[Task], order: Order, jobs: int = 1) -> Generator[Outcome
         isolation, todo = way.isolation(order.level), []
         for task in tasks:
             parcel = parcel_of(task)
-            if isinstance(parcel.submission, Path):  # it cannot be read: nothing is to be run
-                yield _kept(task, Lane().answer(parcel), order)
+            if isinstance(parcel, Fault):
+                yield _kept(task, parcel, order)
+            elif isinstance(parcel.submission, Path):  # it cannot be read: nothing is to be run
+                with Lane() as lane:
+                    yield _kept(task, lane.answer(parcel), order)
             elif order.resume and (rubric := _before(task, parcel, order, isolation)):
                 yield Outcome(task, rubric, resumed=True)
             else:
@@ -94,7 +98,7 @@ class Way(Protocol):
         """What a level is there."""
 
     def answers(
-        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel | Fault]
     ) -> Generator[tuple[Task, Answer], None, None]:
         """The answer for every task as soon as it is there."""
 
@@ -115,12 +119,13 @@ class Here:
         return str(resolve(level))
 
     def answers(
-        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel | Fault]
     ) -> Generator[tuple[Task, Answer], None, None]:
         """One after the other."""
         with Lane() as lane:
             for task in tasks:
-                yield task, lane.answer(parcel(task))
+                made = parcel(task)
+                yield task, made if isinstance(made, Fault) else lane.answer(made)
 
 
 class Jobs(Here):
@@ -130,7 +135,7 @@ class Jobs(Here):
         self.count = count
 
     def answers(
-        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel | Fault]
     ) -> Generator[tuple[Task, Answer], None, None]:
         """Side by side."""
         from grader import jobs
@@ -138,17 +143,19 @@ class Jobs(Here):
         return jobs.answers(tasks, parcel, self.count)
 
 
-def _parcels(order: Order) -> Callable[[Task], Parcel]:
-    """What makes a parcel of a task."""
+def _parcels(order: Order) -> Callable[[Task], Parcel | Fault]:
+    """What makes a parcel of a task; whatever happens while it is read touches that task alone."""
     spec, where = order.spec, address(order.spec)
     formats = tuple(report.name for report in order.formats)
 
-    def parcel(task: Task) -> Parcel:
+    def parcel(task: Task) -> Parcel | Fault:
         submission: Submission | Path
         try:
             submission = read(task.path, spec.file)
         except Unreadable:
             submission = task.path
+        except Exception as error:  # noqa: BLE001 - the machine's, and the others are graded
+            return Fault(fault_text(error))
         return Parcel(submission, task.name, where, spec.sha256, grader_sha256(), formats, order.seed, order.level)
 
     return parcel

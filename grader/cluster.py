@@ -8,10 +8,9 @@ from __future__ import annotations
 import atexit
 import logging
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
-from itertools import islice
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,6 +20,7 @@ from grader.worker import GraderFault
 from grader.worker.levels import resolve
 
 CONNECT_SECONDS = 10
+WORKER_SECONDS = 60
 
 
 class Cluster:
@@ -30,6 +30,7 @@ class Cluster:
     """
 
     def __init__(self, address: str) -> None:
+        self._address = address
         try:
             self._dask: Any = import_module("distributed")
         except ImportError as error:
@@ -44,10 +45,16 @@ class Cluster:
 
     def isolation(self, level: str) -> str:
         """What a level is on the workers, as the first of them says."""
-        return str(self._client.submit(_isolation, level, pure=False).result())
+        try:
+            return str(self._client.submit(_isolation, level, pure=False).result(WORKER_SECONDS))
+        except TimeoutError as error:
+            raise GraderFault(
+                f"the Dask scheduler at {self._address} has no worker that answers within {WORKER_SECONDS} seconds;"
+                " start one: dask worker " + self._address
+            ) from error
 
     def answers(
-        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel]
+        self, tasks: Sequence[Task], parcel: Callable[[Task], Parcel | Fault]
     ) -> Generator[tuple[Task, Answer], None, None]:
         """The answer for every task as soon as it is there.
 
@@ -58,21 +65,26 @@ class Cluster:
         sent: dict[Any, Task] = {}
         coming = self._dask.as_completed(loop=self._client.loop)
 
-        def send() -> None:
+        def send() -> Iterator[tuple[Task, Answer]]:
+            """Fill the threads; what cannot be sent is answered at once."""
             free = sum(self._client.nthreads().values()) - len(sent)
-            for task in islice(waiting, max(free, 0 if sent else 1)):
-                future = self._client.submit(_answer, parcel(task), key=f"grader-{id(self)}-{task.name}", pure=False)
+            room = max(free, 0 if sent else 1)
+            while room and (task := next(waiting, None)):
+                made = parcel(task)
+                if isinstance(made, Fault):
+                    yield task, made
+                    continue
+                future = self._client.submit(_answer, made, key=f"grader-{id(self)}-{task.name}", pure=False)
                 sent[future] = task
                 coming.add(future)
+                room -= 1
 
         try:
-            send()
+            yield from send()
             for future in coming:
                 yield sent.pop(future), _result(future)
-                send()
+                yield from send()
         except OSError as error:
-            if error.filename is not None:  # of a file: not the cluster's
-                raise
             raise GraderFault(f"the cluster has gone: {error}") from error
         finally:
             with suppress(Exception):

@@ -52,7 +52,7 @@ class _Job:
 
 
 def answers(
-    tasks: Sequence[Task], parcel: Callable[[Task], Parcel], count: int
+    tasks: Sequence[Task], parcel: Callable[[Task], Parcel | Fault], count: int
 ) -> Generator[tuple[Task, Answer], None, None]:
     """The answer for every task as soon as it is there, from `count` processes.
 
@@ -65,12 +65,17 @@ def answers(
         jobs.extend(_start() for _ in range(min(count, len(tasks))))
         while waiting or any(job.task for job in jobs):
             for job in jobs:
-                if job.task is None and waiting:
-                    job.task = waiting.popleft()
+                while job.task is None and waiting:
+                    following = waiting.popleft()
+                    made = parcel(following)
+                    if isinstance(made, Fault):
+                        yield following, made
+                        continue
+                    job.task = following
                     with suppress(OSError):  # it has died; `wait` tells
-                        job.pipe.send(parcel(job.task))
+                        job.pipe.send(made)
             busy = {job.pipe: job for job in jobs if job.task}
-            for pipe in wait(list(busy)):
+            for pipe in wait(list(busy)) if busy else ():
                 job = busy[pipe]
                 task = job.task
                 assert task is not None

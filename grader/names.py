@@ -52,7 +52,7 @@ def tasks(paths: Sequence[Path]) -> list[Task]:
 
 def _name(place: Path, depth: int) -> str:
     parts = [part for part in place.parts if part != place.anchor]
-    last = place.stem if place.suffix in (".py", ".ipynb") and not place.is_dir() else place.name
+    last = place.stem if place.suffix in (".py", ".ipynb") and not os.path.isdir(place) else place.name
     return safe("-".join([*parts[:-1][max(0, len(parts) - depth) :], last]))
 
 
