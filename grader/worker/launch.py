@@ -57,4 +57,6 @@ def launch(
         command = wrap(command, isolation.bubblewrap, isolation.view, _INSIDE.parent, folder)
     if os.name == "posix" and isolation.level != "none":  # a debugger stays in the terminal's session
         popen["start_new_session"] = True
-    return subprocess.Popen(command, env=environment(str(folder), int(setup.get("hash_seed", 0))), cwd=folder, bufsize=0, **popen)
+    return subprocess.Popen(
+        command, env=environment(str(folder), int(setup.get("hash_seed", 0))), cwd=folder, bufsize=0, **popen
+    )
