@@ -52,6 +52,9 @@ SMALLEST = Sizes(T=2, d=3, d_k=2, d_v=4, h=2, m=5, v=7, L=1, T_q=3)
 HANDOUT = Sizes(T=4, d=6, d_k=2, d_v=3, h=3, m=5, v=7, L=2, T_q=3)  # scores 4 × 4, retrieved 4 × 3
 MIDDLE = Sizes(T=5, d=8, d_k=3, d_v=4, h=2, m=7, v=11, L=2, T_q=6)
 LARGE = Sizes(T=9, d=5, d_k=4, d_v=2, h=3, m=8, v=13, L=3, T_q=7)
+# As they often are: keys as wide as values, matrices that are square, more positions than a small table has.
+LONG = Sizes(T=40, d=16, d_k=4, d_v=4, h=4, m=16, v=16, L=4, T_q=24)
+SQUARE = Sizes(T=6, d=6, d_k=6, d_v=6, h=1, m=6, v=6, L=2, T_q=6)
 ONE = Sizes(T=1, d=4, d_k=3, d_v=2, h=1, m=6, v=5, L=1, T_q=2)
 SIZES = (SMALLEST, HANDOUT, MIDDLE, LARGE, ONE)
 
@@ -130,7 +133,7 @@ def decoder_parameters(rng: np.random.Generator, s: Sizes, positions: bool = Tru
     """The dict `params` of the contract, its blocks all different."""
     params: dict[str, Any] = {
         "embedding": rng.standard_normal((s.v, s.d)),
-        "blocks": [block_parameters(rng, s) for _ in range(s.L)],
+        "blocks": [{**block_parameters(rng, s), "eps": EPS * (1 + 0.3 * layer)} for layer in range(s.L)],
         "norm_f": norm_parameters(rng, s),
         "W_out": _weights(rng, s.d, s.v),
         "b_out": 0.5 * rng.standard_normal(s.v),
@@ -205,6 +208,14 @@ def _layer_norm(rng: np.random.Generator, s: Sizes) -> Arguments:
     return _rows("T d")(rng, s) + 0.6, norm["gain"], norm["shift"], EPS
 
 
+@also_of("layer_norm")
+def _other_eps(seed: int) -> Iterator[Case]:
+    """An eps above what is ever usual, and one that only just is not 0."""
+    for eps in (0.7, 1e-8):
+        case = make("layer_norm", HANDOUT, seed, stream=2)
+        yield replace(case, label=f"{case.label}, eps = {eps:g}", args=case.with_arg(3, eps))
+
+
 @arguments_of("feed_forward", "T d m")
 def _feed_forward(rng: np.random.Generator, s: Sizes) -> Arguments:
     block = block_parameters(rng, s)
@@ -230,6 +241,13 @@ def generic(part: str, seed: int) -> Iterator[Case]:
         yield replace(case, label=case.label + ", without positions", args=(case.args[0], params))
     if part in MORE:
         yield from MORE[part](seed)
+
+
+def thorough(part: str, seed: int) -> Iterator[Case]:
+    """The generic family, and sizes at which few are wrong: square matrices, a long sequence."""
+    yield from generic(part, seed)
+    for sizes in (SQUARE, LONG):
+        yield make(part, sizes, seed)
 
 
 def one(sizes: Sizes, stream: int = 0) -> Callable[[str, int], Iterator[Case]]:

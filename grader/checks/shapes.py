@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.cases import MIDDLE, Case, as_float32, generic, one
+from grader.cases import MIDDLE, Case, as_float32, generic, one, thorough
 from grader.checks import check
 from grader.compare import each, shape_text
 from grader.part import Part
@@ -63,7 +63,7 @@ def dtype(part: Part, case: Case) -> Violation | None:
     return None
 
 
-@check(parts=["@function"], says="The results are the numbers that the formula gives.", cases=generic)
+@check(parts=["@function"], says="The results are the numbers that the formula gives.", cases=thorough)
 def value(part: Part, case: Case) -> Violation | None:
     observed, expected = part(*case.args), part.expected(*case.args)
     return part.differs(observed, expected, "the output", f"The formula: {part.part.formula}.")

@@ -50,6 +50,32 @@ def over_everything(x: Any) -> Any:
 
 
 @misconception(
+    "softmax-sum-over-everything",
+    part=BOTH,
+    title="the sum runs over the whole array",
+    formula="exp(x[t, i] - max_j x[t, j]) / Σ_r Σ_j exp(x[r, j] - max x[r]): all entries together sum to 1",
+    why="The maximum has its axis, the sum has none.",
+    cure="Give the sum the same axis: axis=-1, keepdims=True.",
+)
+def sum_over_everything(x: Any) -> Any:
+    E = _exp(real(x) - real(x).max(axis=-1, keepdims=True))
+    return _over(E, E.sum())
+
+
+@misconception(
+    "softmax-sum-over-columns",
+    part=BOTH,
+    title="the sum runs over the wrong axis",
+    formula="exp(x[t, i] - max_j x[t, j]) / Σ_r exp(x[r, i] - max x[r]): every column sums to 1",
+    why="The maximum is taken over the last axis, the sum over the first.",
+    cure="Give the sum the same axis as the maximum: axis=-1, keepdims=True.",
+)
+def sum_over_columns(x: Any) -> Any:
+    E = _exp(real(x) - real(x).max(axis=-1, keepdims=True))
+    return _over(E, E.sum(axis=0, keepdims=True))
+
+
+@misconception(
     "softmax-global-maximum",
     part=BOTH,
     title="the maximum of the whole array is subtracted",
