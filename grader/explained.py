@@ -85,7 +85,7 @@ class Explained:
             name = waiting.pop()
             if self._wrong(name):
                 found.add(name)
-            if any(not verdict.passed or verdict.carried for verdict in self._verdicts(name)):
+            if any(not verdict.fine or verdict.carried for verdict in self._verdicts(name)):
                 waiting.extend(self.spec.part(name).uses)
         return tuple(name for name in self.spec.below(part) if name in found)
 

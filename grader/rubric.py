@@ -5,6 +5,7 @@ The denominator comes from the spec, never from what ran.
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,16 +24,24 @@ SubmissionStatus = Literal["graded", "unreadable", "tampered"]
 
 @dataclass(frozen=True)
 class Scored:
-    """One criterion with what was earned."""
+    """One criterion with what was earned.
+
+    exact   the points before they are rounded
+    """
 
     criterion: Criterion
     verdicts: tuple[Verdict, ...]
-    earned: float
+    exact: float
+
+    @property
+    def earned(self) -> float:
+        """The points as they are written."""
+        return round(self.exact, 6)
 
     @property
     def holds(self) -> bool:
-        """Whether every check passed."""
-        return bool(self.verdicts) and all(verdict.passed for verdict in self.verdicts)
+        """Whether every check passed; one that the spec skips counts neither way."""
+        return any(verdict.passed for verdict in self.verdicts) and all(verdict.fine for verdict in self.verdicts)
 
 
 def score(spec: Spec, verdicts: Sequence[Verdict]) -> tuple[Scored, ...]:
@@ -46,7 +55,7 @@ def score(spec: Spec, verdicts: Sequence[Verdict]) -> tuple[Scored, ...]:
         Scored(
             criterion,
             tuple(made[item.id] for item in planned[criterion.id] if item.id in made),
-            round(criterion.points * _share(criterion, planned[criterion.id], made), 6),
+            criterion.points * _share(criterion, planned[criterion.id], made),
         )
         for criterion in spec.criteria
     )
@@ -97,9 +106,9 @@ def rubric(
     """`rubric.json` as a dict, fields as in `specs/rubric.schema.json`."""
     scored = score(spec, verdicts)
     earned = round(sum(line.earned for line in scored), 6) if status == "graded" else 0.0
-    percent = round(100 * earned / spec.max_score, 2)
+    percent, enough = _percent(spec, math.fsum(line.exact for line in scored) if status == "graded" else 0.0)
     gates = [{"criterion": line.criterion.id, "passed": line.holds} for line in scored if line.criterion.gate]
-    passed = status == "graded" and percent >= spec.passing_percent and all(gate["passed"] for gate in gates)
+    passed = status == "graded" and enough and all(gate["passed"] for gate in gates)
     return {
         "schema_version": SCHEMA_VERSION,
         "assignment": {"id": spec.id, "title": spec.title, "version": spec.version, "spec_sha256": spec.sha256},
@@ -116,6 +125,14 @@ def rubric(
         "provenance": dict(origin),
         "timing": dict(timing),
     }
+
+
+def _percent(spec: Spec, exact: float) -> tuple[float, bool]:
+    """The percentage as it is written, and whether it is enough: 79.996 is not 80, and is not written as 80 either."""
+    percent = 100 * exact / spec.max_score
+    enough = percent >= spec.passing_percent - 1e-9  # thirds add up to whole points but for the last binary digit
+    shown = round(percent, 2)
+    return (shown if enough or shown < spec.passing_percent else math.floor(100 * percent) / 100), enough
 
 
 def _criterion(line: Scored, status: SubmissionStatus) -> dict[str, Any]:

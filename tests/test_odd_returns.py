@@ -1,4 +1,4 @@
-"""Whatever a function returns becomes a verdict: odd number types or shapes, or a change between calls, are no fault."""
+"""Whatever a function returns becomes a verdict, also odd number types and shapes, and changes between calls."""
 
 import hashlib
 from pathlib import Path

@@ -148,7 +148,7 @@ def _outcome(variant: Variant) -> Outcome:
         expect=variant.expect,
         percent=round(100 * sum(x.earned for x in lines) / max(sum(x.criterion.points for x in lines), 1e-9), 2),
         failed=tuple(v.id for v in verdicts if v.status == "failed"),
-        lost=tuple(v.id for v in verdicts if not v.passed),
+        lost=tuple(v.id for v in verdicts if not v.fine),
         named=tuple(dict.fromkeys((n.id, n.where, n.alternatives) for v in verdicts for n in v.misconceptions)),
         separation=_separation(variant),
         seconds=round(time.perf_counter() - began, 3),

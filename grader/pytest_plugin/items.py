@@ -95,7 +95,7 @@ class CheckItem(pytest.Item):
         """The ids of what the check waits for and what has not passed."""
         known = {item.id for item in self.grading.items}
         needed = [f"{self.planned.part.slug}.{name}" for name in self.planned.check.needs]
-        return [key for key in needed if key in known and not self.grading.verdict(key).passed]
+        return [key for key in needed if key in known and not self.grading.verdict(key).fine]
 
     def _failure(self, text: str) -> NotPassed:
         return NotPassed(text, str(self.path), self._line() or 0)

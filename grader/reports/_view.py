@@ -80,7 +80,7 @@ def groups(result: Result) -> tuple[Group, ...]:
     carries = {item.id for item in plan(result.spec) if item.check.carried}
     found: dict[str, Group] = {}
     for part in ordered(result.spec):
-        of = [verdict for verdict in result.verdicts if verdict.part == part.name and not _fine(verdict)]
+        of = [verdict for verdict in result.verdicts if verdict.part == part.name and not verdict.fine]
         seen = [verdict for verdict in of if verdict.id not in hidden]
         own = tuple(sorted((verdict for verdict in seen if verdict.status in OWN), key=_rank))
         if not of:
@@ -107,10 +107,6 @@ def _rank(verdict: Verdict) -> int:
     if (verdict.evidence.get("picture") or {}).get("kind") == "influence":
         return 1
     return 2 if verdict.id.endswith(".value") else 3 if verdict.misconceptions else 4
-
-
-def _fine(verdict: Verdict) -> bool:
-    return verdict.status in ("passed", "skipped")
 
 
 def _below(spec: Spec, part: PartSpec) -> tuple[str, ...]:
