@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.engine import selected
+from grader.engine import checked_seed, selected
 from grader.grading import Grading
 from grader.hosts import Hosts
 from grader.spec import Spec, load
@@ -71,8 +71,10 @@ def grade(
     assignment  an id, the path of a spec, or a Spec
     only        a pattern of check ids; the others count as not run, so the score is partial
     hosts       warm parents to share; without them they are started and ended here
-    errors      SpecError; GraderFault when the machine or the grader fails. A submission cannot cause an error.
+    errors      SpecError; ValueError for a seed below 0; GraderFault when the machine or the grader fails.
+                A submission cannot cause an error.
     """
+    checked_seed(seed)
     spec = assignment if isinstance(assignment, Spec) else load(assignment)
     with Grading(path, spec, seed=seed, hosts=hosts, name=name) as grading:
         chosen = selected(grading.items, only)

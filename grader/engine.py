@@ -20,7 +20,8 @@ from grader.hints import hint
 from grader.misconceptions import all_misconceptions
 from grader.part import Part, Unexpected, small
 from grader.patterns import name_fault
-from grader.spec import PartSpec, Spec
+from grader.sound import examine
+from grader.spec import PartSpec, Spec, SpecError
 from grader.student import Student
 from grader.verdict import Status, Verdict, Violation
 from grader.worker import (
@@ -50,7 +51,10 @@ class Item:
 
 
 def plan(spec: Spec) -> tuple[Item, ...]:
-    """Every check that some criterion of the spec wants, part by part in the spec's order."""
+    """Every check that some criterion of the spec wants, part by part in the spec's order.
+
+    errors: SpecError where the spec names what does not exist; so this is asked before anything is graded.
+    """
     key = id(spec), len(all_checks())
     if key not in _PLANS:
         if len(_PLANS) >= KEPT:
@@ -64,12 +68,15 @@ _PLANS: dict[tuple[int, int], tuple[Spec, tuple[Item, ...]]] = {}
 
 
 def _plan(spec: Spec) -> tuple[Item, ...]:
-    items = []
-    for part in spec.parts:
-        for check in (*all_checks(), *spec.checks):
-            key = f"{part.slug}.{check.name}"
-            if check.applies_to(part) and spec.criterion_of(key):
-                items.append(Item(key, part, check))
+    checks = (*all_checks(), *spec.checks)
+    every = [
+        Item(f"{part.slug}.{check.name}", part, check)
+        for part in spec.parts
+        for check in checks
+        if check.applies_to(part)
+    ]
+    examine(spec, [item.id for item in every])
+    items = [item for item in every if spec.criterion_of(item.id)]
     # parts in the spec's order; of one part, what the others wait for comes first
     place = {part.name: number for number, part in enumerate(spec.parts)}
     items.sort(key=lambda item: (place[item.part.name], bool(item.check.needs)))
@@ -84,6 +91,13 @@ def selected(items: Sequence[Item], only: str | None) -> tuple[Item, ...]:
     return tuple(
         i for i in items if fnmatchcase(i.id, only) or fnmatchcase(i.id, written) or only in (i.part.name, i.part.slug)
     )
+
+
+def checked_seed(seed: object) -> int:
+    """A seed as it is; errors: ValueError for what is none."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ValueError(f"the seed is {seed!r}; it is a whole number from 0 on")
+    return seed
 
 
 class Session:
@@ -117,7 +131,7 @@ class Session:
             return _verdict(item, "missing", f"{item.part.name} is not defined", f"Write {item.part.stub}: ...")
         for name in item.check.needs:
             needed = f"{item.part.slug}.{name}"
-            if needed != item.id and needed in self._by_id and not self.verdict(needed).passed:
+            if needed != item.id and needed in self._by_id and not self.verdict(needed).fine:
                 return _verdict(item, "blocked", f"waits for {needed}, which has not passed")
         part = Part(self.spec, item.part, self.student, [])
         verdict = run(item, part, self.seed)
@@ -148,7 +162,7 @@ def run(item: Item, part: Part, seed: int) -> Verdict:
         return _failed(item, unexpected.violation, case)
     except StudentFault as fault:
         return _fault(item, fault, case, part)
-    except WorkerFault:
+    except (WorkerFault, SpecError):
         raise
     except Exception as error:
         where = f"{item.check.file}: the check {item.check.name!r}"

@@ -124,6 +124,8 @@ class Criterion(_Model):
     def _manual_has_no_checks(self) -> Criterion:
         if (self.kind == "manual") == bool(self.checks):
             raise ValueError("an automatic criterion has `checks`, a manual one has none")
+        if self.kind == "manual" and self.gate:
+            raise ValueError("a manual criterion is no gate: nothing is known of it when a submission is graded")
         return self
 
     def selects(self, check_id: str) -> bool:
@@ -221,7 +223,7 @@ class Spec(_Model):
         module, name = self.reference.split(":")
         try:
             return getattr(importlib.import_module(module), name)
-        except (ImportError, AttributeError) as error:
+        except Exception as error:
             raise SpecError(f"{self.origin}: reference: {self.reference!r} cannot be imported: {error}") from error
 
 

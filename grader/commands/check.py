@@ -31,10 +31,12 @@ def command(
     from grader.hosts import Hosts, start_early
 
     start_early(path)
+    from grader.engine import plan
     from grader.spec import load
     from grader.student import limits_of
 
     spec = load(_assignment(path, assignment))
+    plan(spec)  # a spec that cannot be used is said before anything starts
     if only is not None:
         _matches_something(spec, only)
 
@@ -130,4 +132,4 @@ def _status(result: Result, only: str | None) -> int:
 
     if only is None or result.problem:
         return PASSED if result.passed else BELOW
-    return PASSED if all(verdict.status in ("passed", "skipped") for verdict in result.verdicts) else BELOW
+    return PASSED if all(verdict.fine for verdict in result.verdicts) else BELOW

@@ -54,6 +54,7 @@ def command(
 
         start_early(paths[0], level)
     from grader import batch, names
+    from grader.engine import plan
     from grader.progress import progress
     from grader.spec import load
     from grader.worker import GraderFault
@@ -61,7 +62,9 @@ def command(
     tasks = names.tasks(paths)
     if json_ is not None and len(tasks) != 1:
         raise Unusable(f"--json takes one PATH, {len(tasks)} are given; every rubric is in {out} anyway")
-    order = batch.Order(load(assignment), out, _reports(formats), seed, level, resume, cluster)
+    spec = load(assignment)
+    plan(spec)  # a spec that cannot be used is said before anything is graded
+    order = batch.Order(spec, out, _reports(formats), seed, level, resume, cluster)
     done: dict[str, Outcome] = {}
     try:
         with _terminable():

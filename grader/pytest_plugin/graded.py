@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from grader.engine import checked_seed
 from grader.grading import Grading
 from grader.pytest_plugin.items import RUN, CheckItem, GradedFile, GradedFolder, Run
 from grader.registry import RegistrationError
@@ -25,12 +26,19 @@ def take_over(config: pytest.Config, home: Path) -> None:
     name = str(config.getini("grader_assignment"))
     try:
         spec = load(str(home / name) if name.endswith(".toml") else name)
-        seed = int(config.getini("grader_seed"))
+        seed = _seed(str(config.getini("grader_seed")))
         grading = Grading(config.getini("grader_submission") or home, spec, seed=seed)
     except (SpecError, RegistrationError, ValueError) as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[RUN] = run = Run(grading)
     config.pluginmanager.register(GradedHooks(home, run), "decoder-grader-run")
+
+
+def _seed(text: str) -> int:
+    try:
+        return checked_seed(int(text))
+    except ValueError:
+        raise ValueError(f"grader_seed = {text}: a whole number from 0 on is wanted") from None
 
 
 _ALONE = pytest.StashKey[bool]()
