@@ -109,12 +109,14 @@ class Part:
         return results
 
     def _shapes(self, args: tuple[Any, ...]) -> tuple[tuple[int, ...], ...]:
-        """The shapes of the reference's results, computed once for arguments of the same shapes."""
-        key = (self.name, _outline(args))
+        """The shapes of the reference's results, computed once for arguments of the same shapes and plain numbers."""
+        book, key = self.spec.book, (id(self.spec.book), self.name, _outline(args))
         if key not in _SHAPES:
+            if len(_SHAPES) >= KEPT:
+                _SHAPES.clear()
             with np.errstate(all="ignore"):
-                _SHAPES[key] = tuple(np.shape(result) for result in each(self.expected(*args)))
-        return _SHAPES[key]
+                _SHAPES[key] = book, tuple(np.shape(result) for result in each(self.expected(*args)))
+        return _SHAPES[key][1]
 
     def raw(self, *args: Any) -> Any:
         """The student's results as they are, of whatever shape and number type."""
@@ -200,7 +202,7 @@ class Part:
 IDS = "ids"  # the trait of a part whose results are whole numbers
 KEPT = 2000  # results of the reference; an assignment has some hundred
 _EXPECTED: dict[Any, tuple[Any, Any]] = {}
-_SHAPES: dict[Any, tuple[tuple[int, ...], ...]] = {}
+_SHAPES: dict[Any, tuple[Any, tuple[tuple[int, ...], ...]]] = {}
 
 
 def _numbers(tree: Any) -> Any:
@@ -238,12 +240,12 @@ def plain(part: PartSpec, results: Any) -> Any:
 
 
 def _outline(tree: Any) -> Any:
-    """The shapes of a tree of arguments, hashable."""
+    """The shapes of a tree of arguments and whatever else is in it, hashable."""
     if isinstance(tree, np.ndarray):
         return tree.shape
     if isinstance(tree, dict):
         return tuple((key, _outline(value)) for key, value in tree.items())
-    return tuple(_outline(item) for item in tree) if isinstance(tree, list | tuple) else ()
+    return tuple(_outline(item) for item in tree) if isinstance(tree, list | tuple) else (type(tree), repr(tree))
 
 
 def violation(message: str, gap: Gap, observed: Any, expected: Any, hint: str = "") -> Violation:
