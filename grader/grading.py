@@ -15,7 +15,7 @@ from grader.spec import Spec
 from grader.student import Student, limits_of
 from grader.submission import Submission, Unreadable, read
 from grader.verdict import Verdict
-from grader.worker import LoadFailed, Tampered
+from grader.worker import LoadFailed, StudentFault, Tampered
 
 
 class Grading:
@@ -95,11 +95,11 @@ class Grading:
             self._end("unreadable", str(error), {})
         except Tampered as fault:
             self._end("tampered", fault.message, {"tampering": fault.evidence})
-        except LoadFailed as fault:
+        except StudentFault as fault:
             evidence: dict[str, Any] = {}
-            if fault.file:
+            if isinstance(fault, LoadFailed) and fault.file:
                 evidence = {"file": fault.file, "line": fault.line, "code": fault.source_line}
-            if fault.frames:
+            if isinstance(fault, LoadFailed) and fault.frames:
                 evidence["traceback"] = [vars(frame) for frame in fault.frames]
             assert self._student is not None
             self._student.printed = fault.printed

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +15,18 @@ from grader.hosts import Hosts
 from grader.part import Path
 from grader.spec import PartSpec, Spec
 from grader.submission import Submission
-from grader.worker import Crashed, GraderFault, Limits, Loaded, LoadFailed, Missing, TimedOut, Want, Worker
+from grader.worker import (
+    Crashed,
+    GraderFault,
+    Limits,
+    Loaded,
+    LoadFailed,
+    Missing,
+    StudentFault,
+    TimedOut,
+    Want,
+    Worker,
+)
 
 T = TypeVar("T")
 PRINTED_CHARACTERS = 4000
@@ -131,17 +143,18 @@ class Student:
 
     def close(self) -> None:
         """End its processes; a last look for bytes that were written out of turn. Errors: Tampered."""
-        fresh, self._fresh = self._fresh, None
-        try:
-            for other in (*([fresh] if fresh else []), *self._others):
-                other.close()
+        others, self._fresh, self._others = [*filter(None, [self._fresh]), *self._others], None, []
+        with ExitStack() as ending:
+            if self._worker is not None:
+                ending.callback(self._worker.close)
+            for other in others:
+                ending.callback(other.close)
+            self._settle()
+
+    def _settle(self) -> None:
+        with suppress(StudentFault, GraderFault):  # it had answered everything
             if self._worker is not None and self._worker.alive:
                 self._worker.settle()
-        except (Crashed, TimedOut, GraderFault):
-            pass  # it had answered everything
-        finally:
-            if self._worker is not None:
-                self._worker.close()
 
     def _ask(self, part: PartSpec, question: Callable[[Worker], T]) -> T:
         if not self.defines(part.name):

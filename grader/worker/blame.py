@@ -88,8 +88,10 @@ def _memory(limits: Limits) -> str:
     return f"memory limit of {size(limits.memory_bytes)}"
 
 
-def load_failed(fault: TimedOut | Crashed) -> LoadFailed:
-    """The same fault while the module was imported."""
+def load_failed(fault: StudentFault) -> LoadFailed:
+    """The same fault while the module was imported; one that importing does not tell was made up, and ends it, too."""
+    if not isinstance(fault, TimedOut | Crashed):
+        return LoadFailed("import", f"importing the module failed: {fault.message}", printed=fault.printed)
     if isinstance(fault, TimedOut):
         text = f"importing the module took longer than {fault.seconds:g} seconds"
         return LoadFailed("timeout", text, printed=fault.printed)

@@ -56,7 +56,7 @@ class Conversation:
                 self.close()
             raise told
         whole = isinstance(value, dict) and value.keys() == Reply.KEYS
-        return Reply.of(value if whole else {"value": value}, printed, took)
+        return Reply.of(value if whole else {"value": value}, printed, took, self.tampered)
 
     def _guarded(self, nonce: str, request: list[bytes], deadline: float, seconds: float) -> tuple[Any, bool]:
         try:

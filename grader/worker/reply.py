@@ -7,8 +7,10 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from .faults import Tampered
+from .text import scrub
 from .wire import Handle
 
+_WORDS = 200
 One = Literal["array", "dict", "handle", "text", "tree", "none"]
 Want = One | tuple[One, ...]
 
@@ -45,18 +47,32 @@ class Reply:
     KEYS: ClassVar[frozenset[str]] = frozenset({"value", "kinds", "dtypes", "after"})
 
     @classmethod
-    def of(cls, told: dict[str, Any], printed: str, seconds: float) -> "Reply":
-        """From an operation's answer, whose descriptions are strings or are dropped."""
-        kinds, dtypes = (
-            tuple(item for item in told.get(key) or () if isinstance(item, str)) for key in ("kinds", "dtypes")
+    def of(cls, told: dict[str, Any], printed: str, seconds: float, tampered: Callable[[str], Tampered]) -> "Reply":
+        """From an operation's answer. Raises Tampered where the descriptions are not a text for each output."""
+        kinds, dtypes = (told.get(key) or () for key in ("kinds", "dtypes"))
+        if not all(isinstance(texts, list | tuple) and all(type(t) is str for t in texts) for texts in (kinds, dtypes)):
+            raise tampered("a reply of the wrong form")
+        if len(kinds) != len(dtypes) or (told.keys() == cls.KEYS and not kinds):
+            raise tampered("a reply of the wrong form")
+        return cls(
+            told["value"],
+            tuple(scrub(text, _WORDS) for text in kinds),
+            tuple(scrub(text, _WORDS) for text in dtypes),
+            told.get("after"),
+            printed,
+            seconds,
         )
-        return cls(told["value"], kinds, dtypes, told.get("after"), printed, seconds)
 
 
-def check_value(reply: Reply, want: Want, tampered: Callable[[str], Tampered]) -> Reply:
-    """The reply if its value has the form of ``want``. Raises Tampered."""
+def check_value(reply: Reply, want: Want, tampered: Callable[[str], Tampered], echoed: int | None = None) -> Reply:
+    """The reply if its value has the form of ``want``, each described, and ``echoed`` arguments. Raises Tampered."""
     wants, values = (want, reply.value) if isinstance(want, tuple) else ((want,), (reply.value,))
     if not isinstance(values, tuple) or len(values) != len(wants) or not all(map(_fits, values, wants)):
+        raise tampered("a reply of the wrong form")
+    if len(reply.dtypes) < len(wants):  # a dict's arrays are described, too
+        raise tampered("a reply of the wrong form")
+    after = reply.args_after
+    if after is not None if echoed is None else not isinstance(after, tuple) or len(after) != echoed:
         raise tampered("a reply of the wrong form")
     return reply
 

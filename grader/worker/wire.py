@@ -113,6 +113,8 @@ def _measure(node: Any, sizes: list[int], depth: int) -> None:
     """Append the byte length of each array, in order; check everything else."""
     if depth > _DEPTH or len(sizes) > _ARRAYS:
         raise Malformed("a reply is nested too deeply or holds too many arrays")
+    if type(node) is int and not -(1 << 63) <= node < 1 << 64:
+        raise Malformed("an integer does not fit 64 bits")
     if type(node) in _PLAIN:  # JSON has no subclasses of them
         return
     if not isinstance(node, dict):
@@ -130,6 +132,7 @@ def _measure(node: Any, sizes: list[int], depth: int) -> None:
         for pair in content:
             if not (isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], (str, int))):
                 raise Malformed("a dict has an entry of unknown form")
+            _measure(pair[0], sizes, depth)
             _measure(pair[1], sizes, depth + 1)
     else:
         raise Malformed("a header has a node of unknown form")
@@ -147,8 +150,11 @@ def _dtype_and_shape(content: Any) -> tuple[np.dtype[Any], Sequence[int]]:
 
 
 def decode(header: Header, body: bytearray) -> Any:
-    """The tree with its arrays, which share ``body``. Raises Malformed for a bool byte above 1."""
-    return _unpack(header.tree, memoryview(body), [0])
+    """The tree with its arrays, which share ``body``. Raises Malformed for what cannot be read, a bool byte above 1."""
+    try:
+        return _unpack(header.tree, memoryview(body), [0])
+    except (ArithmeticError, LookupError, MemoryError, RecursionError, TypeError, ValueError):
+        raise Malformed("arrays that cannot be read") from None
 
 
 def _unpack(node: Any, body: memoryview, at: list[int]) -> Any:

@@ -99,7 +99,9 @@ class Worker:
     def _loading(self, op: str, arguments: dict[str, Any], seconds: float) -> Reply:
         try:
             return self._talk.exchange(op, arguments, seconds)
-        except (TimedOut, Crashed) as fault:
+        except LoadFailed:
+            raise
+        except StudentFault as fault:
             raise blame.load_failed(fault) from None
 
     def call(
@@ -119,7 +121,8 @@ class Worker:
         Raises Raised, TimedOut, Crashed, BadResult, Missing, Tampered, GraderFault; TypeError for what cannot be sent.
         """
         arguments = {"call": _asked(target, want, echo=echo), "args": tuple(args), "kwargs": dict(kwargs or {})}
-        return check_value(self._talk.exchange("call", arguments, seconds), want, self._talk.tampered)
+        reply = self._talk.exchange("call", arguments, seconds)
+        return check_value(reply, want, self._talk.tampered, len(args) if echo else None)
 
     def new(self, target: str, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None) -> Handle:
         """Call ``target`` and keep the result there, for example an instance of a class; its name."""
@@ -143,7 +146,7 @@ class Worker:
         value = reply.value
         if not isinstance(value, list) or len(value) != len(wrt):
             raise self._talk.tampered("a reply of the wrong form")
-        if not all(item is None or isinstance(item, np.ndarray) for item in value):
+        if not all(item is None or isinstance(item, np.ndarray) for item in value) or len(reply.dtypes) != len(wrt):
             raise self._talk.tampered("a reply of the wrong form")
         return reply
 
@@ -157,7 +160,14 @@ class Worker:
 
     def settle(self) -> None:
         """Find bytes that were written out of turn after the last reply. Raises Tampered, Crashed, TimedOut."""
-        self._talk.exchange("ping", {})
+        try:
+            reply = self._talk.exchange("ping", {})
+        except (TimedOut, Crashed):
+            raise
+        except StudentFault:  # there is none that this operation could tell
+            raise self._talk.tampered("a report of unknown form") from None
+        if reply.value is not None:
+            raise self._talk.tampered("a reply of the wrong form")
 
     def close(self) -> None:
         """End the process and all it started; safe to call twice, also when the host is gone."""

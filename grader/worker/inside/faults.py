@@ -41,7 +41,7 @@ def student_frames(traceback: TracebackType | None, files: Any) -> list[dict[str
     while traceback is not None:
         code = traceback.tb_frame.f_code
         if code.co_filename in files:
-            found.append({"file": code.co_filename, "line": traceback.tb_lineno, "function": code.co_name})
+            found.append({"file": code.co_filename, "line": traceback.tb_lineno, "function": code.co_name[:200]})
             del found[:-_FRAMES]
         traceback = traceback.tb_next
     return found

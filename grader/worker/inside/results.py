@@ -8,8 +8,9 @@ import numpy as np
 from .arrays import a, as_array, is_ndarray, is_numeric_scalar, items_of, kind
 from .faults import Fault, bad, plain, type_name
 from .tensors import is_tensor
-from .tree import Handle
+from .tree import LARGEST, SMALLEST, Handle
 
+ENTRIES, KEY, DEEPEST = 5_000, 1_000, 20
 _Array = np.ndarray[Any, Any]
 
 
@@ -65,9 +66,13 @@ class Taken:
         if dict not in type.mro(type(value)):
             raise bad(f"returned {a(value)}, a dict is wanted" + _hint(value))
         taken = {}
+        if (count := dict.__len__(value)) > ENTRIES:
+            raise bad(f"returned a dict of {count:,} entries, at most {ENTRIES:,} are taken")
         for key, item in dict.items(value):
             if type(key) is not str:
                 raise bad(f"returned a dict with the key {plain(key)[:80]}; keys are strings")
+            if len(key) > KEY:
+                raise bad(f"returned a dict with a key of {len(key):,} characters, at most {KEY:,} are taken")
             try:
                 taken[key] = self.one(item, "array")
             except Fault as fault:
@@ -94,8 +99,10 @@ def _hint(value: Any) -> str:
 def tree(value: Any, taken: Taken, depth: int = 0) -> Any:
     """Nested lists, tuples and dicts of None, numbers, strings and arrays. Raises Fault."""
     mro = type.mro(type(value))
-    if depth > 20:
-        raise bad("returned containers nested deeper than 20")
+    if depth > DEEPEST:
+        raise bad(f"returned containers nested deeper than {DEEPEST}")
+    if type(value) is int and not SMALLEST <= value < LARGEST:
+        raise bad("returned an integer that does not fit 64 bits")
     if value is None or type(value) in (bool, int, float, str):
         return value
     if is_ndarray(value) or is_numeric_scalar(value) or is_tensor(value):
@@ -110,16 +117,20 @@ def tree(value: Any, taken: Taken, depth: int = 0) -> Any:
     raise bad(f"returned {a(value)}, which is no array, number, string, list or dict")
 
 
-def echo(value: Any, taken: Taken) -> Any:
+def echo(value: Any, taken: Taken, depth: int = 0) -> Any:
     """The arguments after a call; what cannot be told any more becomes a note."""
     if type(value) is Handle:
         return value
-    if type(value) in (list, tuple):
-        items = [echo(item, taken) for item in value]
+    if depth <= DEEPEST and type(value) in (list, tuple):
+        items = [echo(item, taken, depth + 1) for item in value]
         return items if type(value) is list else tuple(items)
-    if type(value) is dict:
-        return {key if type(key) in (str, int) else plain(key): echo(item, taken) for key, item in value.items()}
+    if depth <= DEEPEST and type(value) is dict:
+        return {_key(key): echo(item, taken, depth + 1) for key, item in value.items()}
     try:
-        return tree(value, taken)
+        return tree(value, taken, depth)
     except Fault:
         return f"<now {a(value)}>"
+
+
+def _key(key: Any) -> Any:
+    return key if type(key) is str or (type(key) is int and SMALLEST <= key < LARGEST) else plain(key)

@@ -14,7 +14,7 @@ from .confine import lock_down
 from .faults import Fault, is_memory, plain, type_name
 from .submission import Submission
 from .tensors import get_torch, import_torch
-from .tree import Stream, pack
+from .tree import Stream, frame
 
 _exit, _write = os._exit, os.write
 _CLOSED = 71  # told as: it closed the connection
@@ -52,13 +52,14 @@ def serve(source: int, sink: int, setup: dict[str, Any]) -> None:
         "numpy": str(np.__version__),
         "torch": None if torch is None else str(torch.__version__),
     }
-    stream.write({"nonce": setup["nonce"], "value": pack(hello, [])}, [])
+    cap = int(setup["limits"]["result_bytes"])
+    stream.write(*frame(setup["nonce"], "value", hello, cap))
     try:
         while (request := stream.read()) is not None:
             header, body = request
-            reply, blocks = _answer(submission, header, body)
+            reply = _answer(submission, header, body, cap)
             _flush(streams, setup.get("mark"))
-            stream.write({"nonce": header["nonce"], **reply}, blocks)
+            stream.write(*reply)
     except OSError:
         _exit(_CLOSED)
     _exit(0)
@@ -78,16 +79,20 @@ def _flush(streams: list[io.TextIOBase], mark: str | None) -> None:
             return
 
 
-def _answer(submission: Submission, header: dict[str, Any], body: bytearray) -> tuple[dict[str, Any], list[bytes]]:
-    blocks: list[bytes] = []
+def _answer(submission: Submission, header: dict[str, Any], body: bytearray, cap: int) -> tuple[bytes, list[bytes]]:
+    nonce = header["nonce"]
     try:
-        return {"value": pack(operations.TABLE[header["op"]](submission, header["arguments"], body), blocks)}, blocks
+        return frame(nonce, "value", operations.TABLE[header["op"]](submission, header["arguments"], body), cap)
     except Fault as fault:
-        return {"fault": pack(fault.report, [])}, []
+        report = fault.report
     except BaseException as error:  # noqa: BLE001 - also what a submission throws into this program
+        report = {"kind": "internal", "text": f"{type_name(error)}: {plain(error)}"[:500]}
         if is_memory(error):
-            return {"fault": pack({"kind": "memory"}, [])}, []
-        return {"fault": pack({"kind": "internal", "text": f"{type_name(error)}: {plain(error)}"[:500]}, [])}, []
+            report = {"kind": "memory"}
+    try:
+        return frame(nonce, "fault", report, cap)
+    except BaseException:  # noqa: BLE001 - a submission may have made the report
+        return frame(nonce, "fault", {"kind": "internal", "text": "what it tells cannot be sent"}, cap)
 
 
 def _standard_streams() -> list[io.TextIOBase]:

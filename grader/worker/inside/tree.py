@@ -8,6 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .faults import bad
+
+# What wire.py takes is a little more than this: what a submission returns is refused here, and no tampering there.
+HEADER_BYTES, ARRAYS, DEPTH, DIMENSIONS = (1 << 20) - (1 << 12), 9_000, 36, 32
+SMALLEST, LARGEST, LONGEST = -(1 << 63), 1 << 64, 1 << 40
+
 _read, _write, _ndarray = os.read, os.write, np.ndarray
 _frombuffer, _dtype, _prod = np.frombuffer, np.dtype, math.prod
 # The compiled halves of json: its Python halves would use builtins that a submission may have replaced.
@@ -53,9 +59,8 @@ class Stream:
         body = self._take(header["bytes"])
         return None if body is None else (header, body)
 
-    def write(self, header: dict[str, Any], blocks: list[bytes]) -> None:
-        """One frame, whole."""
-        text = "".join(_chunks(header, 0)).encode()
+    def write(self, text: bytes, blocks: list[bytes]) -> None:
+        """One frame, whole: a header's text, and the arrays' bytes."""
         parts = [_int_to(len(text), 4, "big") + text, *blocks]
         if sum(map(len, parts)) <= _CHUNK:  # one write, one awakening of the other side
             parts = [b"".join(parts)]
@@ -65,19 +70,50 @@ class Stream:
                 view = view[_write(self.sink, view) :]
 
 
-def pack(value: Any, blocks: list[bytes]) -> Any:
-    """A tree of exact Python types and plain NumPy arrays as JSON; the arrays' bytes are appended to ``blocks``."""
+def frame(nonce: str, key: str, value: Any, cap: int) -> tuple[bytes, list[bytes]]:
+    """What `Stream.write` takes, of a value or a fault. Raises Fault for what is more than is taken there."""
+    blocks: list[bytes] = []
+    text = "".join(_chunks({"nonce": nonce, key: pack(value, blocks)}, 0)).encode()
+    if len(text) > HEADER_BYTES:
+        mib = f"{len(text) / 2**20:,.1f} MiB, at most {HEADER_BYTES / 2**20:,.1f} MiB are taken"
+        raise bad(f"returned text, numbers in lists or names that are too long together ({mib}); return arrays")
+    if len(blocks) > ARRAYS:
+        raise bad(f"returned {len(blocks):,} arrays, at most {ARRAYS:,} are taken")
+    if (size := sum(map(len, blocks))) > cap:
+        raise bad(f"returned {size / 2**20:,.1f} MiB in all, at most {cap / 2**20:,.1f} MiB are taken")
+    return text, blocks
+
+
+def pack(value: Any, blocks: list[bytes], depth: int = 0) -> Any:
+    """A tree of exact Python types and plain NumPy arrays as JSON; the arrays' bytes are appended to ``blocks``.
+
+    Raises Fault for what cannot be told: other depths, numbers and shapes than those above.
+    """
     kind = type(value)
+    if kind is int and not SMALLEST <= value < LARGEST:
+        raise bad("returned an integer that does not fit 64 bits")
     if value is None or kind in (bool, int, float, str):
         return value
     if kind is Handle:
         return {"o": str(value)}
     if kind is _ndarray:
-        blocks.append(value.tobytes())
+        blocks.append(_bytes(value))
         return {"a": [_NAMES[value.dtype], list(value.shape)]}
+    if depth >= DEPTH:
+        raise bad(f"returned containers nested deeper than {DEPTH}")
     if kind in (list, tuple):
-        return {"l" if kind is list else "t": [pack(item, blocks) for item in value]}
-    return {"d": [[key, pack(item, blocks)] for key, item in value.items()]}
+        return {"l" if kind is list else "t": [pack(item, blocks, depth + 1) for item in value]}
+    return {"d": [[pack(key, blocks), pack(item, blocks, depth + 1)] for key, item in value.items()]}
+
+
+def _bytes(array: Any) -> bytes:
+    shape = list(array.shape)
+    if len(shape) > DIMENSIONS:
+        raise bad(f"returned an array of {len(shape)} dimensions, at most {DIMENSIONS} are taken")
+    if any(n >= LONGEST for n in shape) or _prod(n or 1 for n in shape) >= LARGEST >> 8:
+        raise bad(f"returned an array of the shape {shape}, which no array of numbers has")
+    data: bytes = array.tobytes()
+    return data
 
 
 def unpack(node: Any, body: bytearray, leaf: Callable[[Any], Any] = lambda leaf: leaf) -> Any:

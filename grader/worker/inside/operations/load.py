@@ -11,7 +11,7 @@ from ..tree import unpack
 from .scan import kind_of, syntax_fault
 
 _import_module = importlib.import_module
-_NAMES = 2000
+_NAMES, _LONGEST = 2000, 200
 
 
 def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
@@ -64,6 +64,8 @@ def _names(submission: Submission) -> list[str]:
     found = set()
     for module in submission.modules:
         for name, value in list(vars(module).items()):
-            if type(name) is str and not name.startswith("_") and (callable(value) or name == "BACKEND"):
+            if type(name) is not str or len(name) > _LONGEST or name.startswith("_"):
+                continue
+            if callable(value) or name == "BACKEND":
                 found.add(name)
     return sorted(found)[:_NAMES]
