@@ -23,34 +23,54 @@ def smallest(fails: Callable[[str], bool], *, seed: int, pieces: Sequence[str] =
     pieces   what texts are made of besides all characters that UTF-8 encodes
     errors   what `fails` raises, once the search has come to its end
     """
-    known: dict[str, bool] = {}
-    raised: list[Exception] = []
-
-    def judged(text: str) -> bool:
-        if text not in known and not raised:
-            try:
-                known[text] = fails(text)
-            except Exception as error:  # noqa: BLE001 - it is not to be provoked again, as an endless loop would take its time
-                raised.append(error)
-        return known.get(text, False)
-
+    judged = _Once(fails)
     found = _search(judged, seed, tuple(pieces), examples)
-    found = found and _shorter(found, judged)
-    if raised:
-        raise raised[0]
-    return found
+    return judged.settled(found and _fewer(found, judged))
 
 
-def _shorter(text: str, fails: Callable[[str], bool]) -> str:
-    """Without every character that is not needed: what hypothesis may leave where its steps are too small."""
-    at = 0
-    while at < len(text):
-        fewer = text[:at] + text[at + 1 :]
-        if fails(fewer):
-            text, at = fewer, 0
-        else:
-            at += 1
-    return text
+def shrunk(text: str, fails: Callable[[str], bool]) -> str:
+    """A text for which `fails`, without all that is not needed for it. errors: what `fails` raises."""
+    judged = _Once(fails)
+    return judged.settled(_fewer(text, judged)) or text
+
+
+class _Once:
+    """Judges each text once. What is raised is kept and not provoked again, as an endless loop would take its time."""
+
+    def __init__(self, fails: Callable[[str], bool]) -> None:
+        self._fails = fails
+        self._known: dict[str, bool] = {}
+        self._raised: list[Exception] = []
+
+    def __call__(self, text: str) -> bool:
+        if text not in self._known and not self._raised:
+            try:
+                self._known[text] = self._fails(text)
+            except Exception as error:  # noqa: BLE001 - it is raised again by `settled`
+                self._raised.append(error)
+        return self._known.get(text, False)
+
+    def settled(self, found: str | None) -> str | None:
+        """What was found. errors: what was raised on the way."""
+        if self._raised:
+            raise self._raised[0]
+        return found
+
+
+def _fewer(text: str, fails: Callable[[str], bool]) -> str:
+    """Without every stretch that is not needed, the long ones first: where hypothesis stops, and for texts given."""
+    length = len(text) // 2 or 1
+    while True:
+        at = 0
+        while at < len(text):
+            fewer = text[:at] + text[at + length :]
+            if fails(fewer):
+                text = fewer
+            else:
+                at += length
+        if length == 1:
+            return text
+        length //= 2
 
 
 def _search(fails: Callable[[str], bool], seed: int, pieces: tuple[str, ...], examples: int) -> str | None:

@@ -12,7 +12,9 @@ import numpy as np
 from grader.bundles import BadResult, Files, Held, Raised, Saved, load, save
 from grader.cases import Case
 from grader.checks import check
-from grader.checks.bundle import POLICY, bundle_cases, equal
+from grader.checks.bundle import POLICY, bundle_cases
+from grader.checks.bundle_contents import equal
+from grader.checks.tokenizer import told
 from grader.part import Part
 from grader.tokens import elsewhere
 from grader.verdict import Violation
@@ -99,7 +101,7 @@ def _refused(there: Part, saved: Saved, change: Change, key: str) -> Violation |
 def _unclear(fault: Raised, change: Change) -> Violation | None:
     """A violation where an exception ends the program, or says nothing."""
     if fault.type in ("SystemExit", "KeyboardInterrupt", "GeneratorExit"):
-        return Violation(f"for a bundle that is {change.said} load_bundle raises {fault.message}", hint=HINT)
+        return Violation(f"for a bundle that is {change.said} load_bundle raises {told(fault)}", hint=HINT)
     if fault.text.strip():
         return None
     return Violation(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from grader.cases import Case
 from grader.checks import check
-from grader.checks.tokenizer import END, SPECIAL, shown, special, token_cases
-from grader.checks.tokenizer_merges import clear_word
+from grader.checks.tokenizer import END, SPECIAL, shown, special, token_cases, told
 from grader.part import Part
+from grader.token_words import clear_word
 from grader.tokens import Raised, Tokens, elsewhere, load, train
 from grader.verdict import Violation
 
@@ -39,7 +39,7 @@ def loads_as_saved(part: Part, case: Case) -> Violation | None:
                 after, back = loaded.encode(text), loaded.decode(before)
             except Raised as fault:
                 return Violation(
-                    f"after loading, {shown(text)} raises {fault.message}", hint=HINT, names=_name(tokens, loaded)
+                    f"after loading, {shown(text)} raises {told(fault)}", hint=HINT, names=_name(tokens, loaded)
                 )
             if after != before or back != tokens.decode(before):
                 what = f"encode({shown(text)}) is {after}" if after != before else f"decode({before}) is {shown(back)}"

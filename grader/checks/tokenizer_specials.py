@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from grader.cases import Case
 from grader.checks import check
-from grader.checks.tokenizer import END, MERGES, PAD, SPECIAL, TEXT, USER, lost, shown, special, token_cases
+from grader.checks.tokenizer import END, MERGES, PAD, SPECIAL, TEXT, USER, shown, special, token_cases, told
+from grader.checks.tokenizer_text import lost
 from grader.part import Part
 from grader.search import smallest
 from grader.tokens import BYTES, Raised, Tokens, train
@@ -135,7 +136,7 @@ def special_tokens_of_signs(part: Part, case: Case) -> Violation | None:
                     f"{shown(text)} is taken for one of the special tokens {list(SIGNS)}", hint=hint, names=names
                 )
     except Raised as fault:
-        return Violation(f"{at} raises {fault.message}, with the special tokens {list(SIGNS)}", hint=hint, names=names)
+        return Violation(f"{at} raises {told(fault)}, with the special tokens {list(SIGNS)}", hint=hint, names=names)
     return None
 
 

@@ -88,6 +88,13 @@ _known(
     'Write text.encode("utf-8").',
 )
 _known(
+    "tokenizer-merge-loses",
+    "merging loses or doubles bytes",
+    "merge(a, b) gives something else than ab",
+    "The index goes on by 1 after a merge, or the last id is not looked at.",
+    "After a merge go on by 2; else keep the id and go on by 1, up to the last one.",
+)
+_known(
     "tokenizer-decode-per-token",
     "each id is decoded by itself",
     "''.join(bytes_of[i].decode('utf-8') for i in ids)",
