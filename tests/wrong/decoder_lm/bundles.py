@@ -38,8 +38,8 @@ WRONG = chapter(
     ("weights-rounded", "weights are kept in half precision", None, S, (
         ("        b\"\".join(x.cpu().numpy().tobytes() for x in state.values()),\n", "        b\"\".join(x.bfloat16().to(x).cpu().numpy().tobytes() for x in state.values()),\n"),
     )),
-    ("architecture-guessed", "the number of heads is not kept", None, L, (
-        ("    model, state = DecoderLM(*found[\"sizes\"]), {}\n", "    found[\"sizes\"][3] = 2\n    model, state = DecoderLM(*found[\"sizes\"]), {}\n"),
+    ("architecture-guessed", "the number of heads is not kept", None, P, (
+        ('    model = DecoderLM(**content["arguments"])\n', '    model = DecoderLM(**{**content["arguments"], "heads": 1})\n'),
     )),
     ("rotary-lost", "models with learned positions come back without them", None, A, (
         ("    model = DecoderLM(n_vocab, block_size, n_embd, n_head, n_layer, n_inner, rope)\n", "    weights.pop(\"wpe.weight\", None)\n    model = DecoderLM(n_vocab, block_size, n_embd, n_head, n_layer, n_inner, True)\n"),

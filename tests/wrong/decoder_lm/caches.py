@@ -52,7 +52,7 @@ WRONG = chapter(
     ("last-place-overwritten", "the last place of the cache is written over", None, T, (
         ("            keys[:, :, length : length + t] = k\n",
          "            length = max(0, length - 1)\n            keys[:, :, length : length + t] = k\n"),
-        ("        if self.rotary:\n            q, k = self.rotate(q, positions)", "        positions = (positions - (length > 0)) if keys is not None else positions\n        if self.rotary:\n            q, k = self.rotate(q, positions)"),
+        ("        if self.rotary:\n            q, k = self.rotate(q, positions)", "        positions = (positions - int(length > 0)) if keys is not None else positions\n        if self.rotary:\n            q, k = self.rotate(q, positions)"),
         ("        cache.length += t\n", "        cache.length += t - (cache.length > 0)\n"),
     )),
     ("first-row-for-all", "all rows of a batch use the cache of the first", None, P, (

@@ -58,7 +58,7 @@ WRONG = chapter(
     )),
     ("first-position", "the logits of the first position are used", None, P, (("choose(logits[0, -1], temperature", "choose(logits[0, 0], temperature"),)),
     ("second-last-position", "the logits of the last position but one are used", None, R, (("        p = distribution(logits[0, -1], ", "        p = distribution(logits[0, max(-2, -logits.shape[1])], "),)),
-    ("whole-text-into-the-cache", "with a cache all ids are given at every step", None, D, (("ids if cache is None else ids[:, -1:], cache", "ids, cache"))),
+    ("whole-text-into-the-cache", "with a cache all ids are given at every step", None, D, (("ids if cache is None else ids[:, -1:], cache", "ids, cache"),)),
     ("cache-not-kept", "every step begins with an empty cache", None, L, (("                Z, cache = model.decode(torch.tensor([given]), cache)\n", "                Z, _ = model.decode(torch.tensor([given]), cache)\n"),)),
     ("cache-never", "use_cache=True computes everything anew", None, T, (("            if not use_cache:\n", "            if True:\n"),)),
     ("cache-always", "use_cache=False uses the cache", None, P, (("        if use_cache:\n            logits, cache = model.decode(torch.tensor([step]), cache)", "        if True:\n            logits, cache = model.decode(torch.tensor([step]), cache)"),)),
