@@ -7,7 +7,7 @@ import numpy as np
 from grader.cases import Case, only_once
 from grader.checks import check
 from grader.checks.causality import picture
-from grader.checks.lm_shapes import B, T, drawn, least, others, tokens
+from grader.checks.lm_shapes import B, T, drawn, least, nan_rows, others, tokens
 from grader.compare import Array, number
 from grader.lm import SIZES, Model
 from grader.lm_value import names
@@ -17,12 +17,14 @@ from grader.verdict import Violation
 
 CONTEXT = SIZES["context"]
 HINT = "Mask S[t, s] for s > t before the softmax, with -inf rather than 0."
+MILD = 0.5  # of the matrices: so that no weight of a softmax is lost, however peaked it is
 MODELS = ((1, T, True), (2, CONTEXT, True), (1, CONTEXT, False))  # layers, positions, rotary
 
 
 def influence(m: Model, case: Case, length: int) -> Array:
     """D[t, s]: the greatest change of logits at t, in any row of the batch, when token s is replaced. shapes: (T, T)"""
     x, D = tokens(case, B, length), np.zeros((length, length))
+    m.instance.redraw(case.key[0], MILD)
     before, other = m.logits(x), others(case, x)
     for s in range(length):
         changed = x.copy()
@@ -45,15 +47,36 @@ def pattern(part: Part, case: Case) -> tuple[str, ...]:
             key = "mask-strict"  # what may consult nothing consults everything
         elif np.array_equal(moves, past.T | own | last):
             key = "mask-inverted"
+        elif any(np.array_equal(moves, past & ~np.tri(T, k=-w, dtype=bool)) for w in range(2, T)):
+            key = "mask-window"
     key = {"heads-split-and-merged-without-transpose": "heads-both-without-transpose"}.get(key or "", key)
     return (f"lm-{key}",) if key else ()
 
 
 @check(
     parts=["DecoderLM"],
+    says="A new token moves the logits at some other position.",
+    cases=only_once,
+    needs=("lm-shape", "lm-same-again", "lm-finite"),
+    numbers=False,
+)
+def lm_tokens_meet(part: Part, case: Case) -> Violation | None:
+    D = influence(drawn(part, case), case, T)
+    if (D != 0)[~np.eye(T, dtype=bool)].any():
+        return None
+    return Violation(
+        "no position moves when the token at another one is replaced",
+        hint="Attention mixes positions; make it, and add what it finds to the stream.",
+        picture=picture(D),
+        names=pattern(part, case),
+    )
+
+
+@check(
+    parts=["DecoderLM"],
     says="Replacing a token leaves the logits at all positions before it as they were, in every row of the batch.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats"),
+    needs=("lm-shape", "lm-same-again"),
     carried=False,
     numbers=False,
 )
@@ -66,7 +89,7 @@ def lm_later_is_hidden(part: Part, case: Case) -> Violation | None:
             return Violation(
                 f"the logits at position {row} are NaN, so nothing can be said of what they depend on",
                 hint="A row that may consult nothing becomes 0/0: every position consults itself.",
-                names=_nan(part, case),
+                names=nan_rows(part, case),
             )
         moved = np.argwhere(np.triu(D, 1) != 0)
         if len(moved):
@@ -81,13 +104,6 @@ def lm_later_is_hidden(part: Part, case: Case) -> Violation | None:
         if found := _whole_future(m, case, length):
             return found
     return None
-
-
-def _nan(part: Part, case: Case) -> tuple[str, ...]:
-    Z = drawn(part, case, layers=1).logits(tokens(case, B, T))
-    rows: list[int] = np.flatnonzero(np.isnan(Z).any(axis=(0, 2))).tolist()
-    only = {0: "lm-mask-strict", T - 1: "lm-mask-inverted"}.get(rows[0]) if len(rows) == 1 else None
-    return (only,) if only else ()
 
 
 def _whole_future(m: Model, case: Case, length: int) -> Violation | None:
@@ -109,7 +125,7 @@ def _whole_future(m: Model, case: Case, length: int) -> Violation | None:
     parts=["DecoderLM"],
     says="Replacing a token moves the logits at its position and at every later one.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats"),
+    needs=("lm-shape", "lm-same-again", "lm-finite"),
     carried=False,
     numbers=False,
 )
@@ -134,7 +150,7 @@ def lm_earlier_counts(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="New tokens in one row of the batch leave the other rows as they were, and a row alone gives the same.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats"),
+    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-finite", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_batch_rows_apart(part: Part, case: Case) -> Violation | None:
@@ -164,7 +180,7 @@ def lm_batch_rows_apart(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="The logits of the first t tokens alone are those that the whole sequence has there.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats"),
+    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-finite", "lm-later-is-hidden", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_prefix_agrees(part: Part, case: Case) -> Violation | None:
@@ -174,12 +190,11 @@ def lm_prefix_agrees(part: Part, case: Case) -> Violation | None:
         for t in (1, 2, 7, CONTEXT - 1):
             gap = float(np.abs(m.logits(x[:, :t]) - whole[:, :t]).max())
             if not gap <= 1e4 * least(m, whole):
-                hidden = not (np.triu(influence(m, case, T), 1) != 0).any()
                 return Violation(
                     f"with rotary={rotary}, logits of the first {t} tokens differ by {number(gap)} from those that all"
                     f" {CONTEXT} tokens have there",
                     hint="Position t depends on tokens 0..t alone: nothing is counted from the end or divided by T.",
-                    names=names(part, case.key[0]) or (("lm-length-matters",) if hidden else ()),
+                    names=names(part, case.key[0]) or (("lm-length-matters",) if rotary else ()),
                 )
     return None
 
@@ -188,7 +203,7 @@ def lm_prefix_agrees(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="The order of the tokens before counts: in another order the last logits are others.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-earlier-counts"),
+    needs=("lm-shape", "lm-same-again", "lm-finite", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_order_counts(part: Part, case: Case) -> Violation | None:

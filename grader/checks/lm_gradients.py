@@ -11,6 +11,7 @@ import numpy as np
 from grader.cases import Case, only_once
 from grader.checks import check
 from grader.checks.lm_shapes import B, drawn, tokens
+from grader.checks.lm_wiring import lm_final_norm, lm_norm_first, lm_order, lm_residuals
 from grader.checks.module_gradients import CUT, agree, gradients
 from grader.compare import Array
 from grader.lm import SIZES, Model, model
@@ -19,7 +20,7 @@ from grader.module import student_of
 from grader.part import Part
 from grader.verdict import Violation
 
-NEEDS = ("lm-shape", "lm-same-again", "lm-evaluation-repeats")
+NEEDS = ("lm-shape", "lm-same-again", "lm-finite")
 d, m_, v = SIZES["width"], SIZES["hidden"], SIZES["vocab_size"]
 LEAST = 4 * d * d + 2 * d * m_  # numbers in the matrices of a block
 
@@ -183,6 +184,11 @@ def lm_all_used(part: Part, case: Case) -> Violation | None:
             return Violation(
                 f"with rotary={rotary}, {block.names(idle)}: never used",
                 hint="Use every layer that __init__ makes, each in its place, or leave it out.",
-                names=names(part, case.key[0]) or ("lm-parameter-unused",),
+                names=names(part, case.key[0]) or (() if _miswired(part, case) else ("lm-parameter-unused",)),
             )
     return None
+
+
+def _miswired(part: Part, case: Case) -> bool:
+    """Whether a check of the wiring tells why something is left out."""
+    return any(judge(part, case) for judge in (lm_final_norm, lm_residuals, lm_norm_first, lm_order))

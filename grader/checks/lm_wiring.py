@@ -19,7 +19,7 @@ from grader.lm_value import names
 from grader.part import Part
 from grader.verdict import Violation
 
-NEEDS = ("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-earlier-counts", "lm-registered")
+NEEDS = ("lm-shape", "lm-same-again", "lm-finite", "lm-tokens-meet", "lm-registered")
 FORMULA = "H = H + attention(norm_1(H)); H = H + feed_forward(norm_2(H)); logits = norm_f(H) W_out + b_out."
 
 
@@ -34,10 +34,9 @@ class Wired:
     vectors: tuple[int, ...]
 
     def logits(self, x: Array, *scaled: tuple[tuple[int, ...], float]) -> Array:
-        """The logits with some parameters times a factor, over the largest of them."""
+        """The logits with some parameters times a factor."""
         self.m.instance.scale({place: factor for places, factor in scaled for place in places})
-        Z = self.m.logits(x)
-        return Z / max(float(np.abs(Z).max()), 1e-30)
+        return self.m.logits(x)
 
     @property
     def large(self) -> float:
@@ -61,7 +60,8 @@ def wired(part: Part, case: Case, layers: int = 2) -> Wired:
 
 
 def _moved(one: Array, other: Array) -> float:
-    return float(np.abs(one - other).max())
+    """As a share of the largest logit; NaN counts as no change: other checks tell."""
+    return float(np.nan_to_num(np.abs(one - other)).max() / max(float(np.nan_to_num(np.abs(one)).max()), 1e-30))
 
 
 @check(
@@ -78,7 +78,7 @@ def lm_final_norm(part: Part, case: Case) -> Violation | None:
         w.m.instance.scale(dict.fromkeys(inner, factor))
         sizes.append(float(np.abs(w.m.logits(x)).max()))
     growth = sizes[1] / sizes[0]
-    if growth <= 1.9:
+    if growth <= 1.9 or not np.isfinite(growth):  # what overflows is told by another check
         return None
     return Violation(
         f"logits grow {number(round(growth, 2))} times when the blocks' matrices are twice as large",
@@ -115,12 +115,14 @@ def lm_residuals(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="Each branch reads a normalized stream: what it adds does not grow with the embeddings.",
     cases=only_once,
-    needs=(*NEEDS, "lm-residuals"),
+    needs=(*NEEDS, "lm-residuals", "lm-batch-rows-apart"),
     numbers=False,
 )
 def lm_norm_first(part: Part, case: Case) -> Violation | None:
     w, x = wired(part, case), tokens(case, B, T)
     far = (w.ends, w.large)
+    if not all(w.m.instance.parameters[place].trainable for place in w.ends):
+        return None  # embeddings that are not drawn cannot be scaled
     before = w.logits(x, far)
     grown = [_moved(w.logits(x, far, (group, -2.0)), before) > 1e-3 for group in (w.attention, w.network)]
     if any(grown):
@@ -160,7 +162,7 @@ def _grown(w: Wired, x: Array, grown: list[bool]) -> tuple[str, ...]:
     parts=["DecoderLM"],
     says="The feed-forward reads what attention has added.",
     cases=only_once,
-    needs=(*NEEDS, "lm-residuals", "lm-norm-first"),
+    needs=NEEDS,
     numbers=False,
 )
 def lm_order(part: Part, case: Case) -> Violation | None:
@@ -195,5 +197,16 @@ def lm_nonlinear(part: Part, case: Case) -> Violation | None:
     return Violation(
         "the logits are the same with the signs of all parameters of the feed-forward turned",
         hint="Put GELU or ReLU between its two linear maps.",
-        names=names(part, case.key[0]) or (("lm-no-activation",) if _counts(w, x, w.network) else ()),
+        names=names(part, case.key[0]) or (("lm-no-activation",) if _counts(w, x, w.network) and _linear(w, x) else ()),
     )
+
+
+def _linear(w: Wired, x: Array) -> bool:
+    """Whether a large feed-forward with one matrix turned is mirrored: then nothing stands behind its maps either."""
+    matrices = [place for place in w.network if len(w.m.instance.parameters[place].shape) > 1]
+    for place in matrices:
+        one, other = (w.logits(x, (w.network, w.large), ((place,), sign * w.large)) for sign in (1.0, -1.0))
+        mirror = one + other  # twice the readout of norm_f's shift, at every position
+        if np.abs(mirror - mirror[:1, :1]).max() <= 1e-3 * np.abs(one).max():
+            return True
+    return False

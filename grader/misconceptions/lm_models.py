@@ -318,6 +318,7 @@ _known(
     "heads is stored and not used.",
     SPLIT,
     {"split": "one"},
+    {"split": "one", "scale": "width"},
 )
 _known(
     "no-output-projection",
