@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from grader.carried import same
-from grader.cases import BUILDERS, Case, Sizes, make, tree_map
-from grader.checks.stability import FAMILIES, extremes
+from grader.cases import BUILDERS, EXTREMES, Case, Sizes, make, tree_map
+from grader.checks.stability import extremes
 from grader.compare import Tolerance
 from grader.misconceptions import Misconception
 
@@ -66,5 +66,5 @@ def _cases(part: str) -> Iterator[Case]:
         case = make(part, sizes, seed=1)
         args = tree_map(lambda x: np.round(x, 1) if x.dtype.kind == "f" else x, case.args)
         yield Case(case.label, args, case.key, sizes)
-    if part in FAMILIES:
+    if part in EXTREMES:
         yield from (case for case in extremes(part, 1) if case.extra["width"] == "float64")

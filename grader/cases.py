@@ -8,6 +8,7 @@ when it is at its usual default.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from grader.registry import import_folder
+from grader.registry import Registry, import_folder
 
 Array = NDArray[Any]
 Arguments = tuple[Any, ...]
@@ -145,18 +146,21 @@ def decoder_parameters(rng: np.random.Generator, s: Sizes, positions: bool = Tru
 
 
 Builder = Callable[[np.random.Generator, Sizes], Arguments]
-BUILDERS: dict[str, tuple[str, Builder]] = {}
+BUILDERS: Registry[tuple[str, Builder]] = Registry("builder of arguments")
 More = Callable[[int], Iterator[Case]]
-MORE: dict[str, More] = {}
+MORE: Registry[More] = Registry("family of further cases")
 Extreme = Callable[[int], Iterator[tuple[str, Arguments]]]
-EXTREMES: dict[str, Extreme] = {}
+EXTREMES: Registry[Extreme] = Registry("family of extremes")
 
 
 def arguments_of(part: str, letters: str) -> Callable[[Builder], Builder]:
-    """Register how generic arguments of a part are made, and which letters describe them."""
+    """Register how generic arguments of a part are made, and which letters describe them.
+
+    errors: RegistrationError for a part that has them already, as for the other two.
+    """
 
     def register(builder: Builder) -> Builder:
-        BUILDERS[part] = (letters, builder)
+        BUILDERS.add(part, (letters, builder), _file(builder))
         return builder
 
     return register
@@ -166,7 +170,7 @@ def also_of(part: str) -> Callable[[More], More]:
     """Register what a part's generic family has besides one case of each size."""
 
     def register(family: More) -> More:
-        MORE[part] = family
+        MORE.add(part, family, _file(family))
         return family
 
     return register
@@ -176,10 +180,19 @@ def extremes_of(part: str) -> Callable[[Extreme], Extreme]:
     """Register the large, tiny, constant and empty inputs of a part."""
 
     def register(family: Extreme) -> Extreme:
-        EXTREMES[part] = family
+        EXTREMES.add(part, family, _file(family))
         return family
 
     return register
+
+
+def _file(function: Callable[..., Any]) -> str:
+    return sys.modules[function.__module__].__file__ or function.__module__
+
+
+def letters_of(part: str) -> str:
+    """The letters of the sizes that describe a part's cases."""
+    return BUILDERS.get(part)[0]
 
 
 def _rows(letters: str) -> Callable[[np.random.Generator, Sizes], Array]:
@@ -224,7 +237,7 @@ def _feed_forward(rng: np.random.Generator, s: Sizes) -> Arguments:
 
 def make(part: str, sizes: Sizes, seed: int, stream: int = 0) -> Case:
     """One generic case of a part."""
-    letters, builder = BUILDERS[part]
+    letters, builder = BUILDERS.get(part)
     key = (seed, stream, *part.encode(), sizes.T, sizes.d, sizes.L)
     return Case(sizes.text(letters), builder(np.random.default_rng(key), sizes), key, sizes)
 
@@ -240,7 +253,7 @@ def generic(part: str, seed: int) -> Iterator[Case]:
         params = {key: value for key, value in case.args[1].items() if key != "positions"}
         yield replace(case, label=case.label + ", without positions", args=(case.args[0], params))
     if part in MORE:
-        yield from MORE[part](seed)
+        yield from MORE.get(part)(seed)
 
 
 def thorough(part: str, seed: int) -> Iterator[Case]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from grader.carried import UNFIT, Composed, own_book, same
-from grader.cases import BUILDERS, HANDOUT, Case, generic, make
-from grader.checks.stability import FAMILIES, extremes
+from grader.cases import EXTREMES, HANDOUT, Case, generic, letters_of, make
+from grader.checks.stability import extremes
 from grader.compare import Tolerance, each
 from grader.diagnosis import Found, diagnose, named
 from grader.figures import diagnose_figures
@@ -232,7 +232,7 @@ class Explained:
             spec = self.spec.part(name)
             if self._repeatable(spec):
                 part = Part(self.spec, spec, self.student, [])
-                extreme = tuple(extremes(name, self.seed)) if name in FAMILIES else ()
+                extreme = tuple(extremes(name, self.seed)) if name in EXTREMES else ()
                 extreme = tuple(case for case in extreme if case.extra["width"] == "float64")
                 self._diagnoses[name] = diagnose(part, self._compared_in(spec), self.seed, extreme)
         found = self._diagnoses[name]
@@ -272,7 +272,7 @@ def _responds(part: Part, seed: int) -> bool:
 
 def _letters(part: Part) -> list[str]:
     """The sizes that describe a part's cases."""
-    return BUILDERS[part.name][0].split()
+    return letters_of(part.name).split()
 
 
 def _pattern(matrix: list[list[Any]], tolerance: Tolerance) -> Any:

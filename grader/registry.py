@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, KeysView
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -49,6 +49,11 @@ class Registry(Generic[T]):
     def __len__(self) -> int:
         return len(self._things)
 
+    @property
+    def names(self) -> KeysView[str]:
+        """The ids, also those that come later."""
+        return self._things.keys()
+
     def __contains__(self, key: object) -> bool:
         return key in self._things
 
@@ -71,8 +76,8 @@ class Registry(Generic[T]):
 
     def arrange(self, folder: Path) -> None:
         """What the files of a folder define comes first, file by file: whoever imported one before changes nothing."""
-        keys = sorted(self._files, key=lambda key: _place(self._files[key], folder))
-        self._things = {key: self._things[key] for key in keys}
+        for key in sorted(self._files, key=lambda key: _place(self._files[key], folder)):
+            self._things[key] = self._things.pop(key)
 
 
 def _place(file: str, folder: Path) -> tuple[bool, str]:

@@ -117,7 +117,7 @@ def _reference(spec: Spec) -> Iterator[str]:
             known = list(getattr(book, "names", dir(book)))
             yield _unknown(place, f"is no part of the reference {spec.reference}", part.name, known)
         elif "function" in part.traits and part.name not in BUILDERS:
-            yield _unknown(place, "has no inputs; register them with arguments_of", part.name, list(BUILDERS))
+            yield _unknown(place, "has no inputs; register them with arguments_of", part.name, list(BUILDERS.names))
 
 
 def _compared(part: PartSpec) -> bool:

@@ -16,8 +16,8 @@ import numpy as np
 
 from grader.audit.variants import Variant, of_paths, variants
 from grader.carried import same
-from grader.cases import generic
-from grader.checks.stability import FAMILIES, extremes
+from grader.cases import EXTREMES, generic
+from grader.checks.stability import extremes
 from grader.compare import Tolerance
 from grader.diagnosis import MARGIN
 from grader.engine import Session, plan
@@ -166,7 +166,7 @@ def _separation(variant: Variant) -> float:
     right, wrong = (getattr(b, variant.part) for b in (_spec.book, book))
     tolerance = _spec.tolerances.float64.tolerance
     cases = list(generic(variant.part, 0))
-    cases += [c for c in extremes(variant.part, 0) if c.extra["width"] == "float64"] if variant.part in FAMILIES else []
+    cases += [c for c in extremes(variant.part, 0) if c.extra["width"] == "float64"] if variant.part in EXTREMES else []
     furthest = 0.0
     for case in cases:
         try:

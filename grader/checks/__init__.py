@@ -6,7 +6,7 @@ Every file of this folder holds one family; other packages add theirs through th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, KeysView, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -28,7 +28,8 @@ class Check:
     """A property of parts; true of the reference on every case.
 
     name     kebab-case; a verdict's id is `<part>.<name>`
-    parts    the functions it applies to, by name or, as `@causal`, by a trait that the spec gives them
+    parts    the functions it applies to, by name or, as `@causal`, by a trait that the spec gives them; the names of a
+             registry stand for what is registered there later, too
     says     one sentence in the present tense
     cases    (part, seed) -> the inputs, from small to large, visited until one is a counterexample
     judge    (part, case) -> Violation or None
@@ -38,7 +39,7 @@ class Check:
     """
 
     name: str
-    parts: tuple[str, ...]
+    parts: Collection[str]
     says: str
     cases: Cases
     judge: Judge
@@ -57,7 +58,7 @@ registry: Registry[Check] = Registry("check")
 
 def check(
     *,
-    parts: Sequence[str],
+    parts: Collection[str],
     says: str,
     cases: Cases,
     name: str | None = None,
@@ -73,11 +74,12 @@ def check(
     def register(judge: Judge) -> Judge:
         file = sys.modules[judge.__module__].__file__ or judge.__module__
         key = name or judge.__name__.replace("_", "-")
-        if not says.endswith(".") or not parts:
+        if not says.endswith(".") or not parts or isinstance(parts, str):
             raise RegistrationError(
                 f"{file}: the check {key!r} needs `parts` and a sentence in `says` that ends with a full stop"
             )
-        registry.add(key, Check(key, tuple(parts), says, cases, judge, tuple(needs), carried, numbers, file), file)
+        of = parts if isinstance(parts, KeysView) else tuple(parts)
+        registry.add(key, Check(key, of, says, cases, judge, tuple(needs), carried, numbers, file), file)
         return judge
 
     return register

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from grader.cases import EXTREMES, HANDOUT, MIDDLE, SMALLEST, Arguments, Case, as_float32, make, some
+from grader.cases import EXTREMES, HANDOUT, MIDDLE, SMALLEST, Arguments, Case, as_float32, extremes_of, make, some
 from grader.checks import check
 from grader.compare import Tolerance, each
 from grader.part import Part
@@ -94,7 +94,7 @@ def _decoder(seed: int) -> Iterator[tuple[str, tuple[Any, ...]]]:
     yield LOUD, (tokens, loud(params))
 
 
-FAMILIES: dict[str, Any] = {
+for _part, _family in {
     "softmax": _softmax,
     "next_token_probabilities": _row_cases,
     "causal_attention_weights": _causal_weights,
@@ -106,19 +106,19 @@ FAMILIES: dict[str, Any] = {
     "attention_head": _scaled("attention_head", (1e-4,), True, far=lambda args: (300 * args[0], *args[1:])),
     "decoder_block": _scaled("decoder_block", (1e4, 1e-4), True, far=lambda args: (args[0], loud(args[1]))),
     "decoder": _decoder,
-    **EXTREMES,
-}
+}.items():
+    extremes_of(_part)(_family)
 
 
 def extremes(part: str, seed: int) -> Iterator[Case]:
     """The family of a part, once in float64 and once in float32."""
-    for label, args in FAMILIES[part](seed):
+    for label, args in EXTREMES.get(part)(seed):
         for width, tree in (("float64", args), ("float32", as_float32(args))):
             yield Case(f"{label}, {width}", tree, (seed, *label.encode()), HANDOUT, {"width": width})
 
 
 @check(
-    parts=list(FAMILIES),
+    parts=EXTREMES.names,
     says="Large, tiny and constant inputs give the finite numbers that the formula gives.",
     cases=extremes,
 )

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from grader.carried import same
-from grader.cases import HANDOUT, generic, make
+from grader.cases import EXTREMES, HANDOUT, generic, make
 from grader.checks.gradients import leaves, moved, weighted
-from grader.checks.stability import FAMILIES, extremes
+from grader.checks.stability import extremes
 from grader.compare import Tolerance
 from grader.diagnosis import MARGIN
 from grader.misconceptions import all_misconceptions, cuts_of, pairs, singles
@@ -21,7 +21,7 @@ CLEAR = Tolerance(MARGIN * FLOAT64.relative, MARGIN * FLOAT64.absolute)
 
 
 def cases_of(part):
-    more = [c for c in extremes(part, 0) if c.extra["width"] == "float64"] if part in FAMILIES else []
+    more = [c for c in extremes(part, 0) if c.extra["width"] == "float64"] if part in EXTREMES else []
     return [*generic(part, 0), *more]
 
 
