@@ -44,12 +44,13 @@ class Gap:
         return self.first[0] if self.first else 0
 
     def __str__(self) -> str:
-        where = f"[{', '.join(map(str, self.index))}]" if self.index else "the value"
-        many = f"{self.count} of {self.total} entries differ; the greatest difference is " if self.total > 1 else ""
-        return (
-            f"{many}{number(self.size)} at {where}: {number(self.observed)}, expected {number(self.expected)}"
-            f" (allowed {self.allowed:.2g})"
-        )
+        where = f"at [{', '.join(map(str, self.index))}]" if self.index else ""
+        both, allowed = f"{number(self.observed)}, expected {number(self.expected)}", f"(allowed {self.allowed:.2g})"
+        if self.total == 1:
+            return f"{where} {both}; they differ by {number(self.size)} {allowed}".strip()
+        differ = "differs" if self.count == 1 else "differ"
+        many = f"{self.count} of {self.total} entries {differ}; the greatest difference is"
+        return f"{many} {number(self.size)} {where}: {both} {allowed}"
 
 
 def first_gap(observed: Any, expected: Any, tolerance: Tolerance) -> Gap | None:
@@ -91,6 +92,11 @@ def each(results: Any) -> tuple[Any, ...]:
 def number(x: float) -> str:
     """A number as a student would write it: six significant digits at most."""
     return "NaN" if np.isnan(x) else f"{x:.6g}"
+
+
+def counted(n: int, thing: str) -> str:
+    """`1 position`, `2 positions`."""
+    return f"{n} {thing}" if n == 1 else f"{n} {thing}s"
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

@@ -29,6 +29,8 @@ PRINTED = Tolerance(0.0, 5e-6, "half a unit of the last of six printed digits")
 EXTREME = ("extreme-values", "zeros-above-diagonal", "value", "confident", "nothing-allowed")
 DEPENDENCE = ("future-does-not-matter", "past-matters")
 AUTOMATIC = ("gradient", "nothing-allowed")  # ask torch for gradients
+LOOKS = {"results-integer", "results-rounded", "half-precision"}
+MISSING = "result-missing"
 RunCheck = Callable[["Item", Part, int], Verdict]
 
 
@@ -51,7 +53,18 @@ class Explained:
         if verdict.status not in ("failed", "error"):
             return verdict
         carried = self._carried(item, verdict) if verdict.status == "failed" or item.check.name == "gradient" else None
-        return carried or self._named(item, part, verdict)
+        return carried or self._told(item, self._named(item, part, verdict))
+
+    def _told(self, item: Item, verdict: Verdict) -> Verdict:
+        """With a hint that fits the cause, where the check's own is that of another one."""
+        if LOOKS & {name.id for name in verdict.misconceptions}:
+            return replace(verdict, hint="")  # numbers that were rounded afterwards come of no wrong formula
+        for name in () if verdict.misconceptions else item.part.uses:
+            key, outputs = f"{self.spec.part(name).slug}.shape", self.spec.part(name).returns
+            if self.session.settled(key) and MISSING in {m.id for m in self.session.verdict(key).misconceptions}:
+                asked = f"Mend {name} first: it gives one result where {' and '.join(outputs)} are asked"
+                return replace(verdict, hint=f"{asked}, and whoever takes the first of it gets its first row.")
+        return verdict
 
     # what is wrong below a part
 

@@ -178,10 +178,11 @@ class Part:
             )
         if tolerance is not None:
             return first_gap(left, right, tolerance)
-        gap = first_gap(left, right, self.tolerance)
-        if gap and first_gap(left, right, self.loose) is None:
-            self.note("agrees to float32 precision only; accepted")
+        if first_gap(left, right, self.tolerance) is None:
             return None
+        gap = first_gap(left, right, self.loose)
+        if gap is None:
+            self.note("agrees to float32 precision only; accepted")
         return gap
 
     def differs(

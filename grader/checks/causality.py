@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from grader.cases import HANDOUT, MIDDLE, ONE, SMALLEST, Arguments, Case, some
 from grader.checks import check
-from grader.compare import Array, number
+from grader.compare import Array, each, number
 from grader.part import Part, violation
 from grader.verdict import Violation
 
@@ -24,6 +25,17 @@ def replaced(part: Part, case: Case, positions: list[int], rng: np.random.Genera
         if next(iter(part.part.arguments.values())) == "(T, T)":
             x[:, positions] = rng.standard_normal((x.shape[0], len(positions))) * 1.3
     return case.with_x(x)
+
+
+def nan_hint(part: Part, results: Any) -> str:
+    """What NaN among ordinary results comes from; empty where there is none."""
+    arrays = [np.asarray(result, np.float64) for result in each(results)]
+    if not any(np.isnan(array).any() for array in arrays):
+        return ""
+    rows = [np.isnan(array).reshape(len(array), -1).any(axis=1) for array in arrays if array.size and array.ndim]
+    if "causal" in part.part.traits and any(bad.any() and not bad.all() for bad in rows):
+        return "A row that may consult nothing becomes 0/0: every position may consult itself."
+    return "NaN comes from 0/0, inf - inf or 0 · inf: look for the first step that gives it."
 
 
 def influence(rows: Callable[..., Array], part: Part, case: Case) -> Array:
@@ -59,19 +71,18 @@ def future_does_not_matter(part: Part, case: Case) -> Violation | None:
         for positions in (list(range(cut + 1, T)), [cut + 1]):
             after = part.rows(*replaced(part, case, positions, rng))
             if gap := part.gap(after[: cut + 1], before[: cut + 1]):
+                message = f"position {gap.row} moves by {number(gap.size)} when the tokens after position {cut} change"
+                hint = (
+                    "Mask S[t, s] for s > t before the softmax, with -inf rather than 0. Where the mask is right, look"
+                    " for a mean, a variance or a maximum over positions: it sees the later ones, too."
+                )
                 if np.isnan(gap.size):
                     message = (
                         f"the results at position {gap.row} are NaN, so nothing can be said of what they depend on"
                     )
-                    hint = "A row that may consult nothing becomes 0/0: every position may consult itself."
-                else:
-                    message = (
-                        f"position {gap.row} moves by {number(gap.size)} when the tokens after position {cut} change"
-                    )
-                    hint = "Mask S[t, s] for s > t before the softmax, with -inf rather than 0."
                 return Violation(
                     message,
-                    hint=hint,
+                    hint=nan_hint(part, before) or hint,
                     where=gap.index,
                     size=gap.size,
                     allowed=gap.allowed,
@@ -93,7 +104,8 @@ def past_matters(part: Part, case: Case) -> Violation | None:
         return None
     t, s = (int(i) for i in unmoved[0])
     if np.isnan(D[t, s]):
-        return Violation(f"the results at position {t} are NaN", where=(t, s), picture=picture(D))
+        hint = nan_hint(part, part.rows(*case.args))
+        return Violation(f"the results at position {t} are NaN", hint=hint, where=(t, s), picture=picture(D))
     return Violation(
         f"position {t} stays as it is when the token at position {s} changes",
         hint="Position t consults every position s ≤ t, itself included.",

@@ -8,6 +8,7 @@ import numpy as np
 
 from grader.cases import HANDOUT, LARGE, MIDDLE, SMALLEST, Case, generic, some
 from grader.checks import check
+from grader.checks.causality import nan_hint
 from grader.compare import Array, number, shape_text
 from grader.part import Part, small, violation
 from grader.verdict import Violation
@@ -31,7 +32,7 @@ def row_sums(part: Part, case: Case) -> Violation | None:
             np.ones_like(sums),
             "The columns sum to 1 instead: the softmax runs over the wrong axis."
             if columns
-            else "Normalize over the last axis, after the mask.",
+            else nan_hint(part, A) or "Normalize over the last axis, after the mask.",
         )
     if (A < 0).any():
         index = tuple(int(i) for i in np.unravel_index(int(A.argmin()), A.shape))

@@ -14,6 +14,7 @@ import numpy as np
 
 from grader.cases import HANDOUT, Case, make, one
 from grader.checks import check
+from grader.checks.causality import nan_hint
 from grader.checks.detached import name_cut
 from grader.compare import Array, each, number
 from grader.part import Part, Path
@@ -108,6 +109,13 @@ def smooth_cases(part: str, seed: int) -> Iterator[Case]:
     cases=one(HANDOUT),
 )
 def gradient(part: Part, case: Case) -> Violation | None:
+    found = _slopes_differ(part, case)
+    if found and (hint := nan_hint(part, part(*case.args))):
+        return Violation("the results are NaN, so nothing can be said of what moves them", hint=hint)
+    return found
+
+
+def _slopes_differ(part: Part, case: Case) -> Violation | None:
     slopes, args = _Slopes(part, case), case.args
     if part.backend == "numpy":
         return _differences(part, slopes)
@@ -148,7 +156,9 @@ def _automatic(part: Part, slopes: _Slopes, step: float, relative: float) -> Vio
                 f" automatic differentiation gives {what}",
                 expected=float(f"{expected:.4g}"),
                 observed=what,
-                hint="Something on the way is cut off: look for detach, no_grad, .data, .item(), torch.tensor.",
+                hint="Something on the way is cut off: look for detach, no_grad, .data, .item(), torch.tensor."
+                if np.isfinite(observed)
+                else "Keep NaN and infinities out of the graph: what torch.where throws away still sends 0 · inf back.",
                 names=_cut(part, slopes, found) if relative == FINE[1] else (),
             )
         reference = slopes.slope(part.expected, {path: u}, step)

@@ -6,7 +6,7 @@ import numpy as np
 
 from grader.cases import Case, only_once
 from grader.checks import check
-from grader.compare import number
+from grader.compare import counted, number
 from grader.part import Part, violation
 from grader.verdict import Violation
 
@@ -26,7 +26,8 @@ def nats(part: Part, case: Case) -> Violation | None:
             }
             hint = next((text for cost, text in causes.items() if part.gap(observed, cost) is None), "")
             return violation(
-                f"{T} positions, {v} equal logits cost {number(float(observed))}, expected ln {v} = {number(expected)}",
+                f"{counted(T, 'position')}, {v} equal logits cost {number(float(observed))},"
+                f" expected ln {v} = {number(expected)}",
                 gap,
                 observed,
                 expected,

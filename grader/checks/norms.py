@@ -85,7 +85,9 @@ def relu_between_layers(part: Part, case: Case) -> Violation | None:
             gap,
             off,
             flat,
-            "Without a nonlinearity two layers collapse into one affine map: apply ReLU to H W_1 + b_1, before W_2.",
+            "Without a nonlinearity two layers collapse into one affine map: apply ReLU to H W_1 + b_1, before W_2."
+            if part.gap(off, (H @ W_1 + b_1 - 1e3) @ W_2 + b_2) is None
+            else "ReLU(x) is exactly 0 for every x below 0, so that only b_2 is left.",
         )
     on = np.asarray(part(H, W_1, b_1 + 64.0, W_2, b_2))
     affine = (H @ W_1 + b_1 + 64.0) @ W_2 + b_2

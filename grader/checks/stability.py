@@ -9,7 +9,8 @@ import numpy as np
 
 from grader.cases import EXTREMES, HANDOUT, MIDDLE, SMALLEST, Arguments, Case, as_float32, extremes_of, make, some
 from grader.checks import check
-from grader.compare import Tolerance, each
+from grader.checks.causality import nan_hint
+from grader.compare import Tolerance, each, number
 from grader.part import Part
 from grader.verdict import Violation
 
@@ -128,10 +129,12 @@ def extreme_values(part: Part, case: Case) -> Violation | None:
         bad = ~np.isfinite(np.asarray(left, np.float64))
         if bad.any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
+            hint = "Subtract the row's maximum before exp, and keep eps inside the root."
+            ordinary = part(*make(part.name, HANDOUT, case.key[0]).args)
             return Violation(
-                f"{name} is {np.asarray(left)[index]} at {list(index)} for {case.label}",
+                f"{name} is {number(float(np.asarray(left)[index]))} at {list(index)} for {case.label}",
                 where=index,
-                hint="Subtract the row's maximum before exp, and keep eps inside the root.",
+                hint=nan_hint(part, ordinary) or hint,
             )
     if case.label.startswith(LOUD):
         return None
