@@ -5,6 +5,7 @@ There the student's own forward can be made to consult any tokens at any positio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -40,17 +41,31 @@ def settled(found: list[set[str]]) -> tuple[str, ...]:
 
 def by_consulted(part: Part, seed: int, wrong: Wrong) -> tuple[str, ...]:
     """The student's own forward on what a wrong decoder consults, where positions can be put anywhere."""
-    bad = wrong.get(Setting(False, 1))
-    if not bad:
+    if Setting(False, 1) not in wrong:
         return ()
+    ways = [(name, how) for name, how in WAYS if _expressible(how)]
+    return _among(part, seed, ways, SCHEDULES)
+
+
+def by_window(part: Part, seed: int) -> tuple[str, ...]:
+    """Whether a number of the newest keys is all that is consulted, where short texts are decoded rightly."""
+    long = SIZES["context"]
+    ways = [("cache-window", How(window=width)) for width in range(1, long)]
+    return _among(part, seed, ways, ((1,) * long, (long - 1, 1)))
+
+
+def _among(
+    part: Part, seed: int, ways: Sequence[tuple[str, How]], schedules: Sequence[tuple[int, ...]]
+) -> tuple[str, ...]:
+    """The one of some mistakes that gives the logits of all schedules that can be decoded."""
     settings = {"rotary": False, "layers": 1}
     own = decoder(part, seed, **settings)
     shape = (SIZES["context"], SIZES["width"])
     places = [i for i, parameter in enumerate(own.instance.parameters) if parameter.shape == shape]
     if len(places) != 1 or not own.instance.parameters[places[0]].trainable:
         return ()
-    tokens, observed = ids((seed, 3), 2, T), {}
-    for schedule in SCHEDULES:
+    tokens, observed = ids((seed, 3), 2, sum(schedules[0])), {}
+    for schedule in schedules:
         with suppress(Raised):
             observed[schedule] = decoder(part, seed, **settings).decoded(tokens, schedule)
     if len(observed) < 2:
@@ -67,7 +82,7 @@ def by_consulted(part: Part, seed: int, wrong: Wrong) -> tuple[str, ...]:
                     return False
         return True
 
-    return settled([{name for name, how in WAYS if _expressible(how) and holds(how)}])
+    return settled([{name for name, how in ways if holds(how)}])
 
 
 def _expressible(how: How) -> bool:
@@ -76,8 +91,8 @@ def _expressible(how: How) -> bool:
 
 
 def _of_one_layer(how: How) -> bool:
-    plain = how.turned == "right" and how.layers == "own" and not how.ghost and not how.swapped
-    return plain and how.start not in ("early", "bumped")
+    plain = how.turned == "right" and how.layers == "own" and not how.ghost and not how.swapped and not how.rounded
+    return plain and how.start not in ("early", "bumped") and how.rows in ("own", "first")
 
 
 def by_dependence(part: Part, seed: int, wrong: Wrong) -> tuple[str, ...]:

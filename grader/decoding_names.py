@@ -10,7 +10,7 @@ import numpy as np
 
 from grader.compare import Array
 from grader.decoding import SCHEDULES, T, agree, decoder, decoder_precision
-from grader.decoding_consulted import Setting, Wrong, by_consulted, by_dependence, settled
+from grader.decoding_consulted import Setting, Wrong, by_consulted, by_dependence, by_window, settled
 from grader.lm import SIZES, Model, ids, model
 from grader.misconceptions.cached_decoding import RIGHT, How, decoded
 from grader.misconceptions.caches import WAYS
@@ -29,7 +29,7 @@ def names(part: Part, seed: int) -> tuple[str, ...]:
             if (bad := _wrong_schedules(part, seed, setting))
         }
         if not wrong:
-            return ()
+            return by_window(part, seed)
         if found := _by_reference(part, seed):
             return found
         for candidate in (by_consulted, by_dependence, _by_settings):

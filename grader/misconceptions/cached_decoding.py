@@ -26,9 +26,11 @@ class How:
     counted  whether positions count the tokens that came before; False: the keys that are in the cache
     turned   rotary: right, again (cached keys in every call), raw (cached keys not at all), queries or keys (as at 0)
     mask     right, none, corner, alone, ahead, strict, apart, offset: from the second call on
-    keep     append, first, newest, overwrite, prepend, late (the new ones are not consulted)
+    keep     append, first, newest, last (of the new ones), overwrite, prepend, late (the new ones are not consulted)
+    window   how many of the past are consulted; 0: all
+    rounded  bfloat16 or float16: the precision of what is kept
     layers   own, first, last, chained, reversed: whose keys and values a layer finds
-    rows     own, first: whose keys and values a row of the batch finds
+    rows     own, first, first keys, first values: whose keys and values a row of the batch finds
     ghost    an empty slot is left before the new tokens; with start early, in all layers but the first
     swapped  keys and values of the past change places
     """
@@ -38,6 +40,8 @@ class How:
     turned: str = "right"
     mask: str = "right"
     keep: str = "append"
+    window: int = 0
+    rounded: str = ""
     layers: str = "own"
     rows: str = "own"
     ghost: bool = False
@@ -77,8 +81,8 @@ def _step(w: Weights, new: Array, kept: list[Piece | None], past: int, heads: in
         q, raw, v = (_split(h @ w[at + f"W_{name}"], heads) for name in "QKV")
         source = {"own": layer, "first": 0, "last": L - 1, "reversed": L - 1 - layer}.get(how.layers, layer)
         old = chain if how.layers == "chained" else before[source]
-        if old is not None and how.rows == "first":
-            old = _first_row(old)
+        if old is not None and how.rows != "own":
+            old = _first_row(old, how.rows)
         held = 0 if old is None else old[0].shape[2]
         places = _positions(how, past if how.counted else held, t, layer)
         if "positions" in w:
@@ -109,8 +113,11 @@ def _joined(
         old = _with_empty_slots(old, new, past + t) if layer else old
     elif how.ghost and old is not None:
         old = _with_empty_slots(old, new, old[0].shape[2] + 1)
+    last = _part(new, slice(-1, None)) if how.keep == "last" else new
     if old is None:
-        return new, (new[0], new[2]), np.tri(t, dtype=bool)
+        return _rounded(last, how.rounded), (new[0], new[2]), np.tri(t, dtype=bool)
+    if how.window:
+        old = _part(old, slice(-how.window, None))
     if how.keep == "overwrite":
         old = _part(old, slice(None, -1))
     n = old[0].shape[2]
@@ -127,8 +134,8 @@ def _joined(
         joined = K, raw, V
     if how.mask == "alone":
         K, V = new[0], new[2]
-    keep = {"first": old, "newest": new}.get(how.keep, joined)
-    return keep, (K, V), _mask(how, n, t, K.shape[2])
+    keep = {"first": old, "newest": new}.get(how.keep, _join(old, last) if how.keep == "last" else joined)
+    return _rounded(keep, how.rounded), (K, V), _mask(how, n, t, K.shape[2])
 
 
 def _mask(how: How, n: int, t: int, width: int) -> Array:
@@ -178,9 +185,25 @@ def _part(piece: tuple[Array, ...], which: slice) -> Piece:
     return a, b, c
 
 
-def _first_row(piece: tuple[Array, ...]) -> Piece:
+def _first_row(piece: Piece, rows: str) -> Piece:
     a, b, c = (np.broadcast_to(array[:1], array.shape) for array in piece)
+    return {"first keys": (a, b, piece[2]), "first values": (*piece[:2], c)}.get(rows, (a, b, c))
+
+
+def _rounded(piece: Piece, precision: str) -> Piece:
+    """What is left of numbers in half precision."""
+    if not precision:
+        return piece
+    a, b, c = (_half(array, precision) for array in piece)
     return a, b, c
+
+
+def _half(x: Array, precision: str) -> Array:
+    if precision == "float16":
+        return x.astype(np.float16).astype(np.float64)
+    bits = x.astype(np.float32).view(np.uint32)
+    even = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)
+    return even.astype(np.uint32).view(np.float32).astype(np.float64)
 
 
 def _with_empty_slots(old: Piece | None, new: Piece, length: int) -> Piece:
@@ -205,7 +228,7 @@ def consulted(tokens: Array, schedule: Sequence[int], how: How) -> Iterator[tupl
         places, own = _positions(how, past if how.counted else held, t, 0), past + np.arange(t)
         new = (tokens[:, past : past + t] * MANY + places) * MANY + own  # all that is to be known of a key
         piece = new[:, None, :, None]
-        old = _first_row(kept) if kept is not None and how.rows == "first" else kept
+        old = _first_row(kept, how.rows) if kept is not None and how.rows != "own" else kept
         kept, (K, _), mask = _joined(old, (piece, piece, piece), past, 0, how, rotary=False)
         for i in range(t):
             keys = K[:, 0, mask[i], 0]

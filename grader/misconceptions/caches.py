@@ -174,6 +174,31 @@ _known(
     How(keep="newest", counted=False),
 )
 _known(
+    "last-token-only",
+    "of several new tokens only the last is cached",
+    "keys of the prompt's last token in place of all its keys",
+    "The code was written for one new token at a time.",
+    JOIN,
+    How(keep="last"),
+    How(keep="last", counted=False),
+)
+_known(
+    "window",
+    "the oldest tokens are dropped",
+    "keys past - w .. past in place of 0 .. past",
+    "Memory is bounded; the assignment's cache holds the whole context.",
+    JOIN,
+)
+_known(
+    "half-precision",
+    "keys and values are kept in half precision",
+    "bfloat16(k), bfloat16(v)",
+    "It halves the memory, and changes the logits by a thousandth.",
+    "Keep keys and values in the precision of the model.",
+    How(rounded="bfloat16"),
+    How(rounded="float16"),
+)
+_known(
     "overwritten",
     "the newest cached token is overwritten",
     "keys 0 .. past-2, then the new ones",
@@ -235,6 +260,8 @@ _known(
     "The cache is kept for one sequence, and broadcasts.",
     "Keep keys and values of every row: (B, h, n, d_k).",
     How(rows="first"),
+    How(rows="first keys"),
+    How(rows="first values"),
 )
 _known(
     "last-logits-only",
