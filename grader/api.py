@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from grader.engine import checked_seed, selected
+from grader.engine import Only, checked_seed, selected
 from grader.grading import Grading
 from grader.hosts import Hosts
 from grader.spec import Spec, load
@@ -60,7 +60,7 @@ def grade(
     *,
     assignment: str | Path | Spec,
     seed: int = 0,
-    only: str | None = None,
+    only: Only = None,
     hosts: Hosts | None = None,
     name: str | None = None,
     progress: Progress | None = None,
@@ -69,7 +69,7 @@ def grade(
 
     path        of a file or folder, or what was read from one
     assignment  an id, the path of a spec, or a Spec
-    only        a pattern of check ids; the others count as not run, so the score is partial
+    only        a pattern of check ids, or several; the others count as not run, so the score is partial
     hosts       warm parents to share; without them they are started and ended here
     errors      SpecError; ValueError for a seed below 0; GraderFault when the machine or the grader fails.
                 A submission cannot cause an error.

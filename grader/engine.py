@@ -38,6 +38,7 @@ from grader.worker import (
 )
 
 # the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
+Only = str | Sequence[str] | None  # patterns of check ids, or names of functions
 NOTED = ("value", "dtype", "number-types", "lm-value")
 
 
@@ -83,14 +84,18 @@ def _plan(spec: Spec) -> tuple[Item, ...]:
     return tuple(items)
 
 
-def selected(items: Sequence[Item], only: str | None) -> tuple[Item, ...]:
-    """The items whose id, part or criterion-like prefix matches a pattern; all without one."""
+def selected(items: Sequence[Item], only: Only = None) -> tuple[Item, ...]:
+    """The items whose id or part matches a pattern, or one of several; all without one."""
     if only is None:
         return tuple(items)
-    written = only.replace("_", "-")  # as the functions are
-    return tuple(
-        i for i in items if fnmatchcase(i.id, only) or fnmatchcase(i.id, written) or only in (i.part.name, i.part.slug)
-    )
+    patterns = (only,) if isinstance(only, str) else tuple(only)
+    return tuple(item for item in items if any(_fits(item, pattern) for pattern in patterns))
+
+
+def _fits(item: Item, pattern: str) -> bool:
+    written = pattern.replace("_", "-")  # as the functions are
+    named = pattern in (item.part.name, item.part.slug)
+    return named or fnmatchcase(item.id, pattern) or fnmatchcase(item.id, written)
 
 
 def checked_seed(seed: object) -> int:
@@ -111,7 +116,7 @@ class Session:
         self._judging: set[str] = set()
         self._explained = Explained(self, run)
 
-    def verdicts(self, only: str | None = None) -> Iterator[Verdict]:
+    def verdicts(self, only: Only = None) -> Iterator[Verdict]:
         """The verdicts in the plan's order, made while they are asked for."""
         for item in selected(self.items, only):
             yield self.verdict(item.id)

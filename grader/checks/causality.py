@@ -38,6 +38,14 @@ def nan_hint(part: Part, results: Any) -> str:
     return "NaN comes from 0/0, inf - inf or 0 · inf: look for the first step that gives it."
 
 
+def _of_statistics(part: Part) -> str:
+    """What else looks ahead in a part that is made of more than attention."""
+    used = [part.spec.part(name).traits for name in part.part.uses]
+    if not any("rowwise" in traits and "distribution" not in traits for traits in used):
+        return ""
+    return " Where the mask is right, look for a mean, a variance or a maximum over positions: it sees later ones, too."
+
+
 def influence(rows: Callable[..., Array], part: Part, case: Case) -> Array:
     """D[t, s]: the greatest change of results at position t when position s is replaced. shapes: (T, T)"""
     before, rng = rows(*case.args), case.rng
@@ -72,17 +80,14 @@ def future_does_not_matter(part: Part, case: Case) -> Violation | None:
             after = part.rows(*replaced(part, case, positions, rng))
             if gap := part.gap(after[: cut + 1], before[: cut + 1]):
                 message = f"position {gap.row} moves by {number(gap.size)} when the tokens after position {cut} change"
-                hint = (
-                    "Mask S[t, s] for s > t before the softmax, with -inf rather than 0. Where the mask is right, look"
-                    " for a mean, a variance or a maximum over positions: it sees the later ones, too."
-                )
+                hint = "Mask S[t, s] for s > t before the softmax, with -inf rather than 0."
                 if np.isnan(gap.size):
                     message = (
                         f"the results at position {gap.row} are NaN, so nothing can be said of what they depend on"
                     )
                 return Violation(
                     message,
-                    hint=nan_hint(part, before) or hint,
+                    hint=nan_hint(part, before) or hint + _of_statistics(part),
                     where=gap.index,
                     size=gap.size,
                     allowed=gap.allowed,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 
@@ -9,22 +11,37 @@ import click
 @click.argument("id_", metavar="ID")
 @click.option("--assignment", "-a", help="Look in this one only: an id, or the path of a spec.")
 def command(id_: str, assignment: str | None) -> int:
-    """Explain ID: a check (softmax.value, value), a function, a criterion, or a misconception."""
+    """Explain ID: a check (softmax.value, value), a function, a criterion, or a misconception.
+
+    In a folder with a grader.toml its assignment comes first.
+    """
     from grader.catalogue import entries
     from grader.cli import Unusable
     from grader.explain import known, lookup
     from grader.near import near
     from grader.output import say, sheet
+    from grader.settings import assignment_in
     from grader.spec import load
 
-    specs = [load(assignment)] if assignment else [load(entry.id) for entry in entries()]
-    found = list(dict.fromkeys(text for spec in specs for text in lookup(id_, spec)))
+    here = assignment_in(Path.cwd()) if assignment is None else assignment
+    others = [] if assignment else [entry.id for entry in entries() if entry.id != here]
+    specs = [load(name) for name in ([here] if here else []) + others]
+    found: dict[str, list[str]] = {}
+    for spec in specs:
+        for text in lookup(id_, spec):
+            found.setdefault(text, []).append(spec.id)
     if not found:
         close = near(id_, (name for spec in specs for name in known(spec)))
         hint = f"close to it: {', '.join(close)}" if close else "`grader check` shows the ids of what failed"
         raise Unusable(f"nothing is called {id_!r}; {hint}")
-    say("\n\n".join(_wrapped(text, sheet().width) for text in found))
+    say("\n\n".join(_wrapped(_titled(text, of), sheet().width) for text, of in found.items()))
     return 0
+
+
+def _titled(text: str, assignments: list[str]) -> str:
+    """A text with the assignments that it is of, behind its first line."""
+    first, rest = text.split("\n", 1)
+    return f"{first}   [{', '.join(assignments)}]\n{rest}"
 
 
 def _wrapped(text: str, width: int) -> str:

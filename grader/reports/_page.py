@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group as Together
@@ -24,7 +24,7 @@ NOTES = 12
 MARK = {"ok": "green", "bad": "red", "part": "yellow"}
 
 
-def page(result: Result, only: str | None, width: int, ascii: bool) -> Iterator[RenderableType]:
+def page(result: Result, only: Sequence[str] | None, width: int, ascii: bool) -> Iterator[RenderableType]:
     """The page, piece by piece."""
     ink = Ink(ascii)
     yield _heading(result, ink, width)
@@ -67,7 +67,7 @@ def _problem(result: Result, ink: Ink) -> RenderableType:
     return Together(*lines)
 
 
-def _criteria(result: Result, only: str | None, ink: Ink) -> RenderableType:
+def _criteria(result: Result, only: Sequence[str] | None, ink: Ink) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
     table.add_column(width=1)
     table.add_column(ratio=None)
@@ -94,13 +94,13 @@ def _points(criterion: dict[str, Any]) -> str:
     return f"{round(criterion['earned'], 2):g} / {criterion['points']:g}"
 
 
-def _score(result: Result, only: str | None, ink: Ink) -> RenderableType:
+def _score(result: Result, only: Sequence[str] | None, ink: Ink) -> RenderableType:
     rubric = result.rubric
     if only is not None and not result.problem:
         passed = sum(verdict.passed for verdict in result.verdicts)
         return Text.assemble(
             ink.text(f"{passed} of the {len(result.verdicts)} chosen checks pass", "bold"),
-            ink.text(f"   (only {clean(only)}: this is no score of the assignment)", "dim"),
+            ink.text(f"   (only {clean(', '.join(only))}: this is no score of the assignment)", "dim"),
         )
     score = f"Score {round(rubric['score'], 2):g} of {rubric['max_score']:g} ({rubric['percent']:g} %)"
     style = "bold green" if rubric["passed"] else "bold red"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from grader.reports import report
@@ -19,7 +20,7 @@ def text(result: Result) -> str:
 
 
 def render(
-    result: Result, *, only: str | None = None, width: int = WIDTH, color: bool = False, ascii: bool = False
+    result: Result, *, only: Sequence[str] | None = None, width: int = WIDTH, color: bool = False, ascii: bool = False
 ) -> str:
     """The report as text for a terminal of that width.
 

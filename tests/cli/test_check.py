@@ -85,6 +85,18 @@ class TestOnly:
         assert done.status == 2
         assert "close to it: softmax.value" in done.err
 
+    def test_pattern_that_is_close_to_nothing_lists_the_functions(self, run, folder):
+        done = run("check", folder, "--only", "qqq")
+        assert done.status == 2
+        assert "the functions of hand-decoder are softmax, attention_scores, " in done.err
+
+    def test_given_twice_both_count_and_both_must_match(self, run, folder):
+        done = run("check", folder, "--only", "softmax.value", "--only", "loss.value")
+        assert done.status == 0
+        assert "2 of the 2 chosen checks pass" in " ".join(done.out.split())
+        assert "(only softmax.value, loss.value: this is no score" in " ".join(done.out.split())
+        assert run("check", folder, "--only", "softmax.value", "--only", "qqq").status == 2
+
 
 class TestAssignment:
     def test_settings_name_it(self, run, folder):

@@ -30,6 +30,20 @@ def test_part_and_criterion_of_one_name_are_both_shown(run):
     assert "a criterion of hand-decoder" in done.out
 
 
+def test_each_text_says_of_which_assignment_it_is(run):
+    titles = [line for line in run("explain", "layer_norm").out.splitlines() if line.startswith("layer_norm(")]
+    assert [title.rsplit("[", 1)[1] for title in titles] == ["encoder-block]", "hand-decoder]"]
+    assert "[hand-decoder]" in run("explain", "softmax", "-a", "hand-decoder").out
+
+
+@pytest.mark.parametrize("here", ["hand-decoder", "encoder-block"])
+def test_the_folders_assignment_comes_first(run, tmp_path, monkeypatch, here):
+    (tmp_path / "grader.toml").write_text(f'assignment = "{here}"\n', "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert f"[{here}]" in run("explain", "layer_norm").out.splitlines()[0]
+    assert "[hand-decoder]" in run("explain", "feed_forward").out.splitlines()[0]
+
+
 def test_unknown_id_has_near_matches(run):
     done = run("explain", "causalty")
     assert done.status == 2
