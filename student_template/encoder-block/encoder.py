@@ -9,7 +9,8 @@ NOT be consulted. torch's scaled_dot_product_attention means the same as here.)
 
 Post-norm: a sublayer's result is added to what the sublayer read, then the sum is normalized.
 
-Arrays come as NumPy arrays. For torch tensors write `import torch` instead, or set BACKEND = "torch".
+Arrays come as NumPy arrays, and as torch tensors where this file imports torch. A line BACKEND = "numpy" or
+BACKEND = "torch" decides it whatever is imported.
 Leave the arguments as they are: make new arrays.
 """
 

@@ -6,7 +6,8 @@ One row is one position. Rows of S and A are the receiving positions t, columns 
 Masks: where you make one, True = may be consulted. Position t may consult every s <= t, itself included, so the mask
 is np.tri(T, dtype=bool). (torch.nn.MultiheadAttention means the opposite: there True = may NOT be consulted.)
 
-Arrays come as NumPy arrays. For torch tensors write `import torch` instead, or set BACKEND = "torch".
+Arrays come as NumPy arrays, and as torch tensors where this file imports torch. A line BACKEND = "numpy" or
+BACKEND = "torch" decides it whatever is imported.
 Logarithms are natural. Leave the arguments as they are: make new arrays.
 """
 
@@ -123,7 +124,7 @@ def loss(Z, targets):
 def hand_calculation():
     """The two-token example, computed: tokens A then B, H = Q = K = V = I (2, 2), d_k = 2, identity readout.
 
-    No normalization, no feed-forward. -> dict with
+    No normalization, no feed-forward. Numbers need six significant digits or more, like 3.14159. -> dict with
     w                            the weight of B's position on A's
     A (2, 2), H_prime (2, 2)     attention weights; H + A V
     p_B                          the probability of B at the last position, logits = last row of H_prime
