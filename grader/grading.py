@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -12,10 +13,20 @@ from grader import rubric as rubrics
 from grader.engine import Session, plan, unreadable
 from grader.hosts import Hosts
 from grader.spec import Spec
-from grader.student import Student, limits_of
-from grader.submission import Submission, Unreadable, read
+from grader.student import Student, hosts_of
+from grader.submission import Submission, Unreadable, read, shown
 from grader.verdict import Verdict
 from grader.worker import LoadFailed, StudentFault, Tampered
+
+
+class _Discreet(Session):
+    """Keeps nothing of what is printed while a hidden check is asked, also on the way to another one."""
+
+    def verdict(self, key: str) -> Verdict:
+        """The verdict of one check."""
+        criterion = self.spec.criterion_of(key)
+        with self.student.hushed(criterion is not None and criterion.hides(key)):
+            return super().verdict(key)
 
 
 class Grading:
@@ -43,7 +54,7 @@ class Grading:
         self.status: rubrics.SubmissionStatus = "graded"
         self.problem = ""
         self._name = name
-        self._own = None if hosts else Hosts(limits=limits_of(spec))
+        self._own = None if hosts else hosts_of(spec)
         self._hosts = hosts or self._own
         self._began, self._started = time.perf_counter(), datetime.now(UTC)
         self._student: Student | None = None
@@ -79,7 +90,10 @@ class Grading:
     @property
     def name(self) -> str:
         """Of the submission."""
-        return self._name or (self._submission.name if self._submission else self.path.stem)
+        if self._name or self._submission:
+            return self._name or str(self._submission and self._submission.name)
+        place = Path(os.path.abspath(self.path))
+        return shown(place.name if os.path.isdir(place) else place.stem)
 
     def load(self) -> None:
         """Read and import the submission, once."""
@@ -90,7 +104,7 @@ class Grading:
             self._submission = self._submission or read(self.path, self.spec.file)
             self._student = Student(self._submission, self._hosts)
             self._student.load()
-            self._session = Session(self.spec, self._student, self.seed)
+            self._session = _Discreet(self.spec, self._student, self.seed)
         except Unreadable as error:
             self._end("unreadable", str(error), {})
         except Tampered as fault:

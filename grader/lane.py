@@ -21,7 +21,7 @@ from grader.fingerprint import grader_sha256
 from grader.hosts import Hosts
 from grader.reports import all_reports
 from grader.spec import Spec, SpecError, available, load
-from grader.student import limits_of
+from grader.student import hosts_of
 from grader.submission import Submission
 from grader.worker import GraderFault
 
@@ -80,7 +80,7 @@ class Lane:
         spec = _spec(parcel.assignment, parcel.spec_sha256)
         key = (parcel.level, parcel.spec_sha256)
         if key not in self._hosts:
-            self._hosts[key] = Hosts(parcel.level, limits_of(spec))
+            self._hosts[key] = hosts_of(spec, parcel.level)
         hosts = self._hosts[key]
         result = grade(parcel.submission, assignment=spec, seed=parcel.seed, hosts=hosts, name=parcel.name)
         if not result.counts:

@@ -60,6 +60,7 @@ class SpecLimits(_Model):
     """Seconds and bytes for a submission; what is absent takes the worker's default."""
 
     call_seconds: Annotated[float, Field(gt=0)] | None = None
+    total_seconds: Annotated[float, Field(gt=0)] | None = None
     import_seconds: Annotated[float, Field(gt=0)] | None = None
     memory_bytes: Annotated[int, Field(gt=0)] | None = None
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,12 +27,20 @@ from grader.worker import (
     Want,
     Worker,
 )
+from grader.worker.limits import Used
+from grader.worker.view import OURS
 
 T = TypeVar("T")
 PRINTED_CHARACTERS = 4000
 # Where libraries lie on this machine: warnings say it. From a word's start only: a long word would take a minute.
 INSTALLED = re.compile(r"(?<![^\s\"'])[^\s\"']*[/\\](?:site|dist)-packages[/\\]")
 CRASHES = 3  # of one part, after which it is not called any more
+
+
+def hosts_of(spec: Spec, level: str = "auto") -> Hosts:
+    """Warm parents for an assignment: within its limits, and without its reference in view."""
+    package = spec.reference.split(":")[0].split(".")[0]
+    return Hosts(level, limits_of(spec), () if package in OURS else (package,))
 
 
 def limits_of(spec: Spec) -> Limits:
@@ -50,6 +58,8 @@ class Student:
 
     def __init__(self, submission: Submission, hosts: Hosts) -> None:
         self.submission, self._hosts = submission, hosts
+        self._used = Used()
+        self._hushed = False
         self._worker: Worker | None = None
         self._fresh: Student | None = None
         self._others: list[Student] = []
@@ -117,14 +127,14 @@ class Student:
         """The same submission in a process of its own; one serves all parts, so that it sees them in another order."""
         if self._fresh is None:
             self._fresh = Student(self.submission, self._hosts)
-            self._fresh._kind = self._kind
+            self._fresh._kind, self._fresh._used = self._kind, self._used
             self._fresh.load()
         return self._fresh
 
     def anew(self, hash_seed: int = 0) -> Student:
         """The same submission in a new process each time, in which nothing was called; sets go by the seed."""
         other = Student(self.submission, self._hosts)
-        other._kind, other._hash_seed = self._kind, hash_seed
+        other._kind, other._hash_seed, other._used = self._kind, hash_seed, self._used
         self._others.append(other)
         other.load()
         return other
@@ -132,7 +142,7 @@ class Student:
     def apart(self, question: Callable[[Worker], T]) -> T:
         """What a process answers that has taken the sources and run none of them; errors: the worker's faults."""
         sub = self.submission
-        with self._hosts.get(self._kind or "numpy").start() as worker:
+        with self._hosts.get(self._kind or "numpy").start(self._used) as worker:
             worker.scan(sub.sources, sub.main, sub.adapters)
             return question(worker)
 
@@ -186,8 +196,17 @@ class Student:
                     raise Crashed(f"the grader lost it twice in the same call ({fault.message})") from fault
         raise AssertionError("unreachable")
 
+    @contextmanager
+    def hushed(self, hushed: bool) -> Iterator[None]:
+        """Whether what it prints meanwhile is dropped: it may be the arguments of a hidden check."""
+        before, self._hushed = self._hushed, hushed
+        try:
+            yield
+        finally:
+            self._hushed = before
+
     def _keep(self, text: str) -> None:
-        if text and len(self.printed) < PRINTED_CHARACTERS:
+        if text and not self._hushed and len(self.printed) < PRINTED_CHARACTERS:
             self.printed = (self.printed + INSTALLED.sub("", text))[:PRINTED_CHARACTERS]
 
     def _start(self) -> Loaded:
@@ -195,18 +214,18 @@ class Student:
         if not self._kind:
             self._kind = "numpy"
             if sub.mentions_torch:
-                self._worker = self._hosts.get("numpy").start()
+                self._worker = self._hosts.get("numpy").start(self._used)
                 self._kind = self._worker.scan(sub.sources, sub.main, sub.adapters)
                 if self._kind == "torch":
                     self._worker.close()
                     self._worker = None
         if self._worker is None or not self._worker.alive:
-            self._worker = self._hosts.get(self._kind, self._hash_seed).start()
+            self._worker = self._hosts.get(self._kind, self._hash_seed).start(self._used)
         try:
             return self._worker.load(sub.sources, sub.main, sub.adapters)
         except GraderFault:  # once more, as in `_answer`
             self._worker.close()
-            self._worker = self._hosts.get(self._kind, self._hash_seed).start()
+            self._worker = self._hosts.get(self._kind, self._hash_seed).start(self._used)
         try:
             return self._worker.load(sub.sources, sub.main, sub.adapters)
         except GraderFault as fault:

@@ -18,34 +18,45 @@ if TYPE_CHECKING:
 @click.argument("path", default=".", type=click.Path(exists=True, path_type=Path))
 @click.option("--assignment", "-a", help="An id from `grader list`, or the path of a spec.  [default: grader.toml's]")
 @click.option(
-    "--only", "-k", metavar="GLOB", help="Only checks whose id matches, or one function: 'softmax', '*.value'."
+    "--only",
+    "-k",
+    metavar="GLOB",
+    multiple=True,
+    help="Only checks whose id matches, or one function: 'softmax', '*.value'. May be given several times.",
 )
 @click.option("--watch", "-w", is_flag=True, help="Grade again whenever a .py file of the folder changes.")
 @click.option("--html", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="Also write a page.")
 @click.option("--json", "json_", metavar="FILE", help="Also write the rubric as JSON; - prints it, and nothing else.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Other numbers in the cases.")
 def command(
-    path: Path, assignment: str | None, only: str | None, watch: bool, html: Path | None, json_: str | None, seed: int
+    path: Path,
+    assignment: str | None,
+    only: tuple[str, ...],
+    watch: bool,
+    html: Path | None,
+    json_: str | None,
+    seed: int,
 ) -> int:
     """Grade PATH: a .py file, or a folder that holds the assignment's file (default: this folder)."""
-    from grader.hosts import Hosts, start_early
+    from grader.hosts import start_early
 
     start_early(path)
     from grader.engine import plan
     from grader.spec import load
-    from grader.student import limits_of
+    from grader.student import hosts_of
 
     spec = load(_assignment(path, assignment))
     plan(spec)  # a spec that cannot be used is said before anything starts
-    if only is not None:
-        _matches_something(spec, only)
+    for pattern in only:
+        _matches_something(spec, pattern)
+    chosen = only or None
 
     def once(hosts: Hosts) -> int:
-        result = _graded(path, spec, only, seed, hosts)
-        _shown(result, only, html, json_)
-        return _status(result, only)
+        result = _graded(path, spec, chosen, seed, hosts)
+        _shown(result, chosen, html, json_)
+        return _status(result, chosen)
 
-    with Hosts(limits=limits_of(spec)) as hosts:
+    with hosts_of(spec) as hosts:
         if watch:
             from grader.watch import watch as repeatedly
 
@@ -83,11 +94,12 @@ def _matches_something(spec: Spec, only: str) -> None:
     if not selected(items, only):
         names = [*(item.id for item in items), *(part.name for part in spec.parts)]
         close = near(only, names)
-        hint = f"close to it: {', '.join(close)}" if close else "grader explain lists the functions"
+        functions = ", ".join(part.name for part in spec.parts)
+        hint = f"close to it: {', '.join(close)}" if close else f"the functions of {spec.id} are {functions}"
         raise Unusable(f"--only {only!r} matches no check; {hint}")
 
 
-def _graded(path: Path, spec: Spec, only: str | None, seed: int, hosts: Hosts) -> Result:
+def _graded(path: Path, spec: Spec, only: tuple[str, ...] | None, seed: int, hosts: Hosts) -> Result:
     from grader.api import grade
     from grader.output import Waiting
 
@@ -99,7 +111,7 @@ def _graded(path: Path, spec: Spec, only: str | None, seed: int, hosts: Hosts) -
         return grade(path, assignment=spec, seed=seed, only=only, hosts=hosts, progress=progress)
 
 
-def _shown(result: Result, only: str | None, html: Path | None, json_: str | None) -> None:
+def _shown(result: Result, only: tuple[str, ...] | None, html: Path | None, json_: str | None) -> None:
     from grader.output import say, sheet
     from grader.reports.terminal import render
 
@@ -127,7 +139,7 @@ def _written(path: Path, text: str) -> None:
         raise Unusable(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def _status(result: Result, only: str | None) -> int:
+def _status(result: Result, only: tuple[str, ...] | None) -> int:
     from grader.cli import BELOW, PASSED
 
     if only is None or result.problem:

@@ -8,18 +8,19 @@ from typing import Any
 from . import blame, wire
 from .connection import Connection, Ending, Gone, Late
 from .faults import Crashed, GraderFault, Tampered, TimedOut, WorkerFault
-from .limits import Limits
+from .limits import Limits, Used
 from .reply import Reply
 from .wire import Malformed
 
+_LAST = "ping"  # the look for bytes out of turn, which is always taken
 _GRACE = 1.0  # for the end of a process that has closed its side
 
 
 class Conversation:
     """One child. ``sources`` give the lines that faults quote; ``alive`` is False once the child is ended."""
 
-    def __init__(self, connection: Connection, limits: Limits) -> None:
-        self._connection, self._limits = connection, limits
+    def __init__(self, connection: Connection, limits: Limits, used: Used) -> None:
+        self._connection, self._limits, self._used = connection, limits, used
         self.sources: Mapping[str, str] = {}
         self.alive = True
         self.ending: Ending | None = None
@@ -41,14 +42,19 @@ class Conversation:
             raise ValueError(f"there is no operation {op!r}")
         if not self.alive:
             raise GraderFault("the submission's process has been ended before")
+        if self._used.seconds >= self._limits.total_seconds and op != _LAST:
+            raise TimedOut(self._limits.total_seconds, in_all=True)
         seconds = self._limits.call_seconds if seconds is None else seconds
         nonce = secrets.token_hex(16)
         request = wire.encode(nonce, op, arguments)
         if self._connection.stray():
             raise self.tampered("bytes after a reply")
         began = time.monotonic()
-        value, fault = self._guarded(nonce, request, began + seconds, seconds)
-        took = time.monotonic() - began
+        try:
+            value, fault = self._guarded(nonce, request, began + seconds, seconds)
+        finally:
+            took = time.monotonic() - began
+            self._used.seconds += took
         printed = self._connection.printed()
         if fault:
             told = blame.student_fault(value, self.sources, self._limits, printed)

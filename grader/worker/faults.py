@@ -48,11 +48,15 @@ class Raised(StudentFault):
 
 
 class TimedOut(StudentFault):
-    """There was no answer within ``seconds``."""
+    """There was no answer within ``seconds``; with ``in_all``, so many had been used by all calls before."""
 
-    def __init__(self, seconds: float, *, printed: str = "") -> None:
-        super().__init__(f"no answer within {seconds:g} seconds: is there an endless loop?", printed=printed)
-        self.seconds = seconds
+    def __init__(self, seconds: float, *, in_all: bool = False, printed: str = "") -> None:
+        used_up = (
+            f"not asked: the submission has used up its {seconds:g} seconds; what takes most of them is to be faster"
+        )
+        alone = f"no answer within {seconds:g} seconds: is there an endless loop?"
+        super().__init__(used_up if in_all else alone, printed=printed)
+        self.seconds, self.in_all = seconds, in_all
 
 
 class Crashed(StudentFault):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from . import folders
 from .connection import Connection
 from .faults import GraderFault
-from .levels import FIRST_UID, LAST_UID, resolve
-from .limits import Limits
+from .levels import FIRST_UID, LAST_UID, Isolation, resolve
+from .limits import Limits, Used
 from .quota import Watch
 
 if TYPE_CHECKING:
@@ -43,11 +43,13 @@ class Host:
         *,
         fork: bool | None = None,
         hash_seed: int = 0,
+        withheld: tuple[str, ...] = (),
     ) -> None:
         if kind not in ("numpy", "torch"):
             raise ValueError(f"kind {kind!r} is neither 'numpy' nor 'torch'")
         self.forks = sys.platform == "linux" and fork is not False
-        self.isolation = resolve(level, python, wrapped=self.forks)
+        self._withheld = withheld
+        self.isolation = resolve(level, python, wrapped=self.forks, withheld=withheld)
         self.kind, self.level, self.limits, self.python = kind, self.isolation.level, limits or Limits(), python
         self.hash_seed = hash_seed
         self._slots = itertools.cycle(range(FIRST_UID + os.getpid() % 1000, LAST_UID + 1))
@@ -77,25 +79,25 @@ class Host:
         else:
             self._spare = self._fresh()
 
-    def start(self) -> "Worker":
-        """A new worker, locked down and ready for a submission. Raises GraderFault."""
+    def start(self, used: Used | None = None) -> "Worker":
+        """A new worker, locked down and ready for a submission, which counts on in ``used``. Raises GraderFault."""
         try:
-            return self._start()
+            return self._start(used)
         except GraderFault:
             if self._closed or not self.forks:
                 raise
             if self.isolation.bubblewrap and (self._warm is None or self._warm.threads is None):
-                self.isolation = resolve(self.level, self.python, wrapped=False)  # it cannot start in there
-            return self._start()  # an earlier submission may have harmed the warm parent: this one gets a new one
+                self.isolation = self._unwrapped()  # it cannot start in there
+            return self._start(used)  # an earlier submission may have harmed the warm parent: this one gets a new one
 
-    def _start(self) -> "Worker":
+    def _start(self, used: Used | None) -> "Worker":
         from .worker import Worker  # needs NumPy, which the process has begun to import meanwhile
 
         with self._lock:
             if self._closed:
                 raise GraderFault("the host of submissions is closed")
             connection, nonce = self._connect()
-            worker = Worker(connection, self._bounds())
+            worker = Worker(connection, self._bounds(), used)
             self._workers = {worker, *(other for other in self._workers if other.alive)}
         worker.greet(nonce)
         if missing := self.isolation.missing(worker.layers):
@@ -107,7 +109,7 @@ class Host:
         """The limits; a debugger has a day."""
         if self.level != "none":
             return self.limits
-        return replace(self.limits, call_seconds=_DAY, import_seconds=_DAY, start_seconds=_DAY)
+        return replace(self.limits, call_seconds=_DAY, import_seconds=_DAY, start_seconds=_DAY, total_seconds=_DAY)
 
     def _connect(self) -> tuple[Connection, str]:
         if self.forks and (self._warm is None or not self._warm.alive):
@@ -117,7 +119,7 @@ class Host:
         if self.forks and self._warm.wait() != 1:  # a process with threads must not be forked
             self._warm.close()
             self._warm, self.forks = None, False
-            self.isolation = resolve(self.level, self.python, wrapped=False)
+            self.isolation = self._unwrapped()
         if sys.platform == "linux" and self.forks:
             from .forked import ForkedConnection
 
@@ -127,6 +129,10 @@ class Host:
             return forked, setup["nonce"]
         spare, self._spare = self._spare, None
         return spare or self._fresh()
+
+    def _unwrapped(self) -> Isolation:
+        """The same level without bubblewrap."""
+        return resolve(self.level, self.python, wrapped=False, withheld=self._withheld)
 
     def _fresh(self) -> tuple[Connection, str]:
         from .piped import PipedConnection

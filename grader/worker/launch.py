@@ -50,6 +50,7 @@ def launch(
     Not ``-I``, which would also ignore PYTHONHASHSEED: ``-s -P`` in an environment of our own isolates as much.
     """
     setup = {**setup, "level": isolation.level, "view": isolation.view, "paths": library_paths()}
+    setup["withheld"] = isolation.withheld
     command = [python, "-s", "-P", "-X", "utf8", str(_INSIDE), role, json.dumps(setup)]
     if isolation.bubblewrap is not None and role == "warm":
         from .bubble import wrap

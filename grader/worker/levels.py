@@ -13,7 +13,7 @@ from . import bubble
 from .faults import GraderFault
 from .inside import landlock, seccomp
 from .launch import LEVELS, library_paths
-from .view import Rule, view
+from .view import Rule, view, withheld_names
 
 FIRST_UID, LAST_UID = 61000, 64999  # no distribution gives these to anybody
 
@@ -38,6 +38,7 @@ class Isolation:
     view: tuple[Rule, ...] = ()
     own_uid: bool = False
     bubblewrap: str | None = None
+    withheld: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.level}: {', '.join(self.layers)}" if self.layers else self.level
@@ -49,24 +50,29 @@ class Isolation:
         return [layer for layer in self.layers if layer not in told | outside]
 
 
-def resolve(level: str, python: str = sys.executable, *, wrapped: bool = True) -> Isolation:
+def resolve(
+    level: str, python: str = sys.executable, *, wrapped: bool = True, withheld: tuple[str, ...] = ()
+) -> Isolation:
     """What ``level`` is here; "auto" is the strongest to be had. ``wrapped=False``: without bubblewrap.
+
+    ``withheld``: packages that must not be seen, besides ours and those that extend us.
 
     Raises ValueError for an unknown name, GraderFault with the remedy for a level that this machine does not give.
     """
     if level not in LEVELS:
         raise ValueError(f"isolation level {level!r} is not one of {', '.join(LEVELS)}")
     if level == "none":
-        return Isolation("none")
+        return Isolation("none", withheld=withheld_names(python, tuple(library_paths()), withheld))
     if level != "process":
         lacking = _lacking(python)
         if not lacking:
-            return _sandbox(sandbox(python), python, wrapped)
+            return _sandbox(sandbox(python), python, wrapped, withheld)
         if level == "sandbox":
             reasons = "; ".join(f"{layer.name}: {layer.why}. {layer.remedy}" for layer in lacking)
             raise GraderFault(f"the isolation level 'sandbox' is not to be had here. {reasons}")
     plain = {"linux": ("rlimits", "no_new_privs"), "win32": ()}
-    return Isolation("process", plain.get(sys.platform, ("rlimits",)))
+    names = withheld_names(python, tuple(library_paths()), withheld)
+    return Isolation("process", plain.get(sys.platform, ("rlimits",)), withheld=names)
 
 
 def levels_available(python: str = sys.executable) -> tuple[str, ...]:
@@ -78,7 +84,7 @@ def _lacking(python: str) -> list[Layer]:
     return [layer for layer in sandbox(python) if layer.required and not layer.held]
 
 
-def _sandbox(layers: tuple[Layer, ...], python: str, wrapped: bool) -> Isolation:
+def _sandbox(layers: tuple[Layer, ...], python: str, wrapped: bool, withheld: tuple[str, ...]) -> Isolation:
     held = {layer.name for layer in layers if layer.held}
     program = bubble.find()[0] if wrapped else None
     own_uid = "own uid" in held
@@ -90,7 +96,8 @@ def _sandbox(layers: tuple[Layer, ...], python: str, wrapped: bool) -> Isolation
         *(["own uid"] if own_uid else []),
         *(["bubblewrap"] if program else []),
     )
-    return Isolation("sandbox", names, view(python, tuple(library_paths())), own_uid, program)
+    given = python, tuple(library_paths()), withheld
+    return Isolation("sandbox", names, view(*given), own_uid, program, withheld_names(*given))
 
 
 @functools.cache

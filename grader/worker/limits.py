@@ -10,6 +10,7 @@ class Limits:
     """Limits of one worker; every field must be above zero (ValueError names the one that is not).
 
     call_seconds    wall time of one exchange
+    total_seconds   wall time of a submission's exchanges together, in all its processes; what is left is not asked
     import_seconds  wall time of importing the student's module
     start_seconds   wall time of starting an interpreter and importing NumPy or torch
     cpu_seconds     processor time of the process in all
@@ -22,6 +23,7 @@ class Limits:
     """
 
     call_seconds: float = 5.0
+    total_seconds: float = 300.0
     import_seconds: float = 20.0
     start_seconds: float = 120.0
     cpu_seconds: int = 300
@@ -42,6 +44,13 @@ class Limits:
     def as_dict(self) -> dict[str, float]:
         """The fields by name, for the program in the student's process."""
         return asdict(self)
+
+
+@dataclass
+class Used:
+    """Seconds that a submission has used so far, in all its processes."""
+
+    seconds: float = 0.0
 
 
 def size(count: float) -> str:

@@ -27,27 +27,41 @@ Rule = tuple[str, str]  # READ or LIST, and an absolute path
 
 
 @functools.cache
-def view(python: str, libraries: tuple[str, ...] = ()) -> tuple[Rule, ...]:
+def view(python: str, libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> tuple[Rule, ...]:
     """What ``python`` may read, with the packages of the folders ``libraries``; () where it does not answer.
+
+    ``more``: packages that are withheld besides those of `withheld_names`.
 
     A folder that holds something withheld is listed, and opened entry by entry.
     """
     packages, system = _folders(python)
     packages = list(dict.fromkeys([*packages, *libraries]))
     roots = _outermost([*_SYSTEM, *system, *packages])
-    hidden = withheld(packages)
+    hidden = withheld(packages, more)
     rules = [rule for root in roots for rule in _opened(root, hidden, roots)]
     return (*rules, *((READ, device) for device in _DEVICES))
 
 
-def withheld(folders: Sequence[str]) -> frozenset[str]:
-    """Paths, links resolved, that no submission may read: our packages and those that extend us, wherever they lie."""
-    names = set(OURS)
+@functools.cache
+def withheld_names(python: str, libraries: tuple[str, ...] = (), more: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """The packages that no submission may import."""
+    return tuple(sorted(_names([*_folders(python)[0], *libraries], more)))
+
+
+def _names(folders: Sequence[str], more: Sequence[str]) -> set[str]:
+    """Our packages, those that extend us by entry points, and ``more``."""
+    names = {*OURS, *more}
     for folder in folders:
         for file in Path(folder).glob("*-info/entry_points.txt"):
             for block in _ENTRY_POINTS.findall(file.read_text("utf-8", "replace")):
                 values = (line.split("=", 1)[1].strip() for line in block.splitlines() if "=" in line)
                 names |= {re.split(r"[.:\s\[]", value)[0] for value in values}
+    return names
+
+
+def withheld(folders: Sequence[str], more: Sequence[str] = ()) -> frozenset[str]:
+    """Paths, links resolved, that no submission may read: `_names`, wherever they lie."""
+    names = _names(folders, more)
     checkout = str(Path(__file__).resolve().parents[2])
     places = [os.path.join(folder, name) for folder in (*folders, checkout) for name in names]
     there = (place + suffix for place in places for suffix in ("", ".py") if os.path.exists(place + suffix))

@@ -10,7 +10,7 @@ from . import blame
 from .connection import Connection, Ending
 from .conversation import Conversation
 from .faults import Crashed, GraderFault, LoadFailed, StudentFault, TimedOut
-from .limits import Limits
+from .limits import Limits, Used
 from .reply import Loaded, Reply, Want, check_value, checked
 from .wire import Handle
 
@@ -22,9 +22,9 @@ Array = np.ndarray[Any, Any]
 class Worker:
     """A child that is ready. After TimedOut, Crashed or Tampered it is dead (``alive`` is False); start another."""
 
-    def __init__(self, connection: Connection, limits: Limits) -> None:
+    def __init__(self, connection: Connection, limits: Limits, used: Used | None = None) -> None:
         self._limits = limits
-        self._talk = Conversation(connection, limits)
+        self._talk = Conversation(connection, limits, used or Used())
         self.layers: tuple[str, ...] = ()
         self.versions: dict[str, str | None] = {}
 
@@ -102,6 +102,8 @@ class Worker:
         except LoadFailed:
             raise
         except StudentFault as fault:
+            if isinstance(fault, TimedOut) and fault.in_all:
+                raise
             raise blame.load_failed(fault) from None
 
     def call(

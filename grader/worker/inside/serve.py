@@ -40,7 +40,7 @@ def main(setup: dict[str, Any]) -> None:
 def serve(source: int, sink: int, setup: dict[str, Any]) -> None:
     """Say hello once this process is locked down, then answer; ends the process."""
     streams = _standard_streams()
-    stream, submission = Stream(source, sink), Submission(setup["limits"])
+    stream, submission = Stream(source, sink), Submission(setup["limits"], frozenset(setup["withheld"]))
     random.seed(0)
     np.random.seed(0)
     torch = get_torch()

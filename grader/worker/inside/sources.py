@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from types import CodeType, ModuleType
 from typing import Any
 
-_WITHHELD = ("grader", "reference", "specs", "student_template")
-
 
 class Withheld(importlib.abc.MetaPathFinder):
-    """Refuses the grader's own packages."""
+    """Refuses the grader's own packages, and others that hold answers."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._names = names
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Raise for a withheld name; None, "not mine", for any other."""
-        if name.split(".")[0] in _WITHHELD:
+        if name.split(".")[0] in self._names:
             raise ModuleNotFoundError(f"{name} is not available while grading", name=name)
 
 
@@ -70,13 +71,13 @@ class Sources(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         source = self.texts[path]
         return source if isinstance(source, str) else importlib.util.decode_source(source)
 
-    def install(self) -> None:
+    def install(self, withheld: frozenset[str]) -> None:
         """Make the sources importable, before everything else of the same name, and visible in tracebacks."""
         tops: set[str] = {path.split("/")[0].removesuffix(".py") for path in self.texts}
         for name in [name for name in sys.modules if name.split(".")[0] in tops]:
             if name.split(".")[0] not in ("__main__", "sys", "builtins"):
                 del sys.modules[name]
-        sys.meta_path[:0] = [self, Withheld()]
+        sys.meta_path[:0] = [self, Withheld(withheld)]
         for path in self.texts:
             try:
                 lines: Sequence[str] = self.text(path).splitlines(keepends=True)

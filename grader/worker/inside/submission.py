@@ -20,6 +20,7 @@ class Submission:
     """What the operations share. ``modules`` are asked in order for a name."""
 
     limits: dict[str, Any]
+    withheld: frozenset[str] = frozenset()
     sources: Sources = field(default_factory=lambda: Sources({}))
     modules: list[ModuleType] = field(default_factory=list)
     backend: str = "numpy"

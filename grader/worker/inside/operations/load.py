@@ -18,7 +18,7 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
     """arguments: modules, whose names win in that order, and backend or None; ``scan`` has brought the sources."""
     asked = unpack(arguments, body)
     names = asked["modules"]
-    submission.sources.install()
+    submission.sources.install(submission.withheld)
     imported = {name: _module(submission, name) for name in reversed(names)}
     submission.modules = [imported[name] for name in names]
     submission.backend = asked["backend"] or _declared(submission) or kind_of(submission, names)
