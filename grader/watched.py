@@ -55,7 +55,8 @@ class Watched:
 
     value             what was returned
     tokens            the ids as they are afterwards, or None where they are no array any more
-    reached, learning for each parameter, whether a step met a gradient of it, and whether it could learn throughout
+    reached           for each parameter, the greatest entry of its gradient at any step
+    learning          for each parameter, whether it could learn throughout
     before, after     the parameters
     modes             whether each module trains, before and after
     """
@@ -90,13 +91,11 @@ def watch(
     *,
     around: int = 0,
     training: bool = False,
-    whole: bool = True,
     **arguments: Any,
 ) -> Watched:
     """Run `train` or `evaluate`, whichever the part is, on a model and ids.
 
     around, training the seed of the global random generators, and the mode of the model before
-    whole            with parameters, logits and gradients; without them the calls' tokens remain
     errors           the worker's faults
     """
     asked: dict[str, Any] = {
@@ -106,7 +105,6 @@ def watch(
         "kwargs": arguments,
         "seed": around,
         "training": training,
-        "whole": whole,
     }
     told = student_of(part).ask(part.part, lambda w: w.told("training_watched", FORM, **asked))
     try:
@@ -130,8 +128,10 @@ def _read(told: dict[str, Any]) -> Watched:
             zip(told["calls"], told["pulled"], strict=True)
         )
     )
+    if any(c.logits is not None and c.pulled is not None and c.logits.shape != c.pulled.shape for c in calls):
+        raise ValueError("a gradient of another shape")
     events = told["events"].reshape(-1, 3).tolist()
-    if any(not -1 <= call < len(calls) for _, call, _ in events):
+    if any(kind != STEP and not 0 <= call < len(calls) for kind, call, _ in events):
         raise ValueError("an event of no call")
     modes = tuple(tuple(bool(mode) for mode in side) for side in told["modes"])
     before, after = (tuple(np.asarray(p, np.float64) for p in told[key]) for key in ("before", "after"))
@@ -145,7 +145,7 @@ def _read(told: dict[str, Any]) -> Watched:
         tokens=told["tokens"] if isinstance(told["tokens"], np.ndarray) else None,
         calls=calls,
         events=tuple(Event(int(k), int(c), bool(int(f) & 1), bool(int(f) & 2)) for k, c, f in events),
-        reached=reached,
+        reached=reached.astype(np.float64),
         learning=learning,
         before=before,
         after=after,

@@ -9,7 +9,7 @@ import numpy as np
 from grader.cases import Case
 from grader.checks import check
 from grader.checks.module_shapes import module_cases
-from grader.checks.training_progress import BELOW, loss_of, noise_model, noise_text
+from grader.checks.training_worth import BELOW, loss_of, noise_model, noise_text
 from grader.compare import Array, number
 from grader.next_token import Batch, close, entropy, log_softmax, readings
 from grader.part import Part
@@ -19,7 +19,8 @@ from grader.watched import Watched, kept, watch
 from grader.worker import StudentFault
 
 FIRST = ("one-number",)
-SHORT = (CONTEXT + 1, 5, 2)  # tokens: these fit into one window
+SHORT = (CONTEXT, 5, 3)  # tokens: these need not be cut
+CUT = (CONTEXT + 1, LONG)  # tokens: these may be cut, or have to be
 HINT = (
     "Add up F.cross_entropy(logits, targets, reduction='sum') over windows whose last target is the first input of the"
     " next one, and divide by n - 1."
@@ -50,7 +51,7 @@ def value(found: Watched) -> float:
     carried=False,
 )
 def one_number(part: Part, case: Case) -> Violation | None:
-    for n in (LONG, *SHORT):
+    for n in (*CUT, *SHORT):
         found = evaluated(part, case.key[0], n)
         if found.value.size != 1:
             return Violation(f"returned numbers of the shape {list(found.value.shape)} for {n} tokens", hint=HINT)
@@ -61,7 +62,7 @@ def one_number(part: Part, case: Case) -> Violation | None:
 
 @check(
     parts=["evaluate"],
-    says="On a text of one window the result is the mean of −log p(next token) of the model's own logits, in nats.",
+    says="On a text that need not be cut the result is the mean of −log p(next token), in nats, by the model's logits.",
     cases=module_cases,
     needs=FIRST,
     numbers=False,
@@ -125,41 +126,43 @@ def _names(told: list[tuple[float, list[tuple[str, float]]]]) -> tuple[str, ...]
     carried=False,
 )
 def long_text(part: Part, case: Case) -> Violation | None:
-    found = evaluated(part, case.key[0], LONG)
-    loss, rows = value(found), list(_rows(found, case.key[0]))
+    return next(filter(None, (_once(part, case.key[0], n) for n in CUT)), None)
+
+
+def _once(part: Part, seed: int, n: int) -> Violation | None:
+    """Whether the loss of n tokens is a mean over all of them but the first."""
+    found = evaluated(part, seed, n)
+    loss, rows = value(found), list(_rows(found, seed, n))
     if not rows:
-        low, high = _bounds(part, case.key[0])
-        return None if low - 1e-4 <= loss <= high + 1e-4 else _wrong(loss, "lies outside of what windows can give", ())
+        low, high = _bounds(part, seed, n)
+        fits = low - 1e-4 <= loss <= high + 1e-4
+        return None if fits else _wrong(n, loss, "lies outside of what windows can give", ())
     predicted = _by_token(rows)
-    missing = sorted(set(range(1, LONG)) - set(predicted))
-    if missing:
-        return _wrong(
-            loss,
-            f"has no part from token {missing[0]}, which is predicted in no window",
-            _missing(missing, rows, loss),
-        )
+    if missing := sorted(set(range(1, n)) - set(predicted)):
+        told = f"has no part from token {missing[0]}, which is predicted in no window"
+        return _wrong(n, loss, told, _missing(missing, rows, loss, n))
     low, high = (float(np.mean([pick(values) for values in predicted.values()])) for pick in (min, max))
     room = 2e-5 * max(1.0, abs(low), abs(high))
     if low - room <= loss <= high + room:
         twice = [v for values in predicted.values() for v in values]
-        if len(twice) == LONG - 1 or not close(loss, float(np.mean(twice))) or high - low < 1e-3:
+        if len(twice) == n - 1 or not close(loss, float(np.mean(twice))) or high - low < 1e-3:
             return None
-        return _wrong(loss, "counts some tokens twice", ("evaluation-tokens-twice",))
-    once = f"is not the mean over the {LONG - 1} tokens"
-    return _wrong(loss, f"{once}, {number(round(low, 4))}" if close(low, high) else once, _weighted(found, rows, loss))
+        return _wrong(n, loss, "counts some tokens twice", ("evaluation-tokens-twice",))
+    mean = f", {number(round(low, 4))}" if close(low, high) else ""
+    return _wrong(n, loss, f"is not the mean over the other {n - 1}{mean}", _weighted(rows, loss, n))
 
 
-def _wrong(loss: float, told: str, names: tuple[str, ...]) -> Violation:
-    said = f"the loss of {LONG} tokens, with a context of {CONTEXT}, is given as {number(round(loss, 4))}; it"
+def _wrong(n: int, loss: float, told: str, names: tuple[str, ...]) -> Violation:
+    said = f"the loss of {n} tokens, with a context of {CONTEXT}, is given as {number(round(loss, 4))}; it"
     return Violation(f"{said} {told}", hint=HINT, names=names)
 
 
-def _rows(found: Watched, seed: int) -> Iterator[tuple[int, int, Array]]:
+def _rows(found: Watched, seed: int, n: int) -> Iterator[tuple[int, int, Array]]:
     """(call, place of the first token, −log p of the tokens that follow) for every window that the model was given.
 
     What comes after the end of a piece of the text, such as padding, does not count.
     """
-    words = text(seed)
+    words = text(seed, n)
     for call in found.calls:
         if call.logits is None or call.logits.shape[2] <= int(words.ids.max()):
             continue
@@ -169,7 +172,7 @@ def _rows(found: Watched, seed: int) -> Iterator[tuple[int, int, Array]]:
             breaks = np.flatnonzero((np.diff(places) != 1) | (places[1:] < 0))
             length = int(breaks[0]) + 1 if len(breaks) else len(tokens)
             first = int(places[0])
-            length = min(length, LONG - 1 - first)
+            length = min(length, n - 1 - first)
             if first >= 0 and length > 0:
                 yield call.number, first, losses[row, np.arange(length), words.ids[first + 1 : first + 1 + length]]
 
@@ -182,17 +185,17 @@ def _by_token(rows: list[tuple[int, int, Array]]) -> dict[int, list[float]]:
     return predicted
 
 
-def _missing(missing: list[int], rows: list[tuple[int, int, Array]], loss: float) -> tuple[str, ...]:
+def _missing(missing: list[int], rows: list[tuple[int, int, Array]], loss: float, n: int) -> tuple[str, ...]:
     """Why tokens are predicted nowhere, where the rest accounts for the loss."""
     predicted = _by_token(rows)
     if not any(close(loss, v) for v in (float(np.mean([np.mean(v) for v in predicted.values()])), *_means(rows))):
         return ()
     if {first for _, first, _ in rows} == {0}:
         return ("evaluation-first-window-only",)
-    if missing == list(range(missing[0], LONG)):
+    if missing == list(range(missing[0], n)):
         return ("evaluation-tail-dropped",)
     starts = {first for _, first, _ in rows} - {0}
-    return ("evaluation-window-starts-skipped",) if starts and set(missing) <= starts | {LONG - 1} else ()
+    return ("evaluation-window-starts-skipped",) if starts and set(missing) <= starts | {n - 1} else ()
 
 
 def _means(rows: list[tuple[int, int, Array]]) -> Iterator[float]:
@@ -202,32 +205,33 @@ def _means(rows: list[tuple[int, int, Array]]) -> Iterator[float]:
     yield float(np.mean([np.concatenate([losses for c, _, losses in rows if c == call]).mean() for call in calls]))
 
 
-def _weighted(found: Watched, rows: list[tuple[int, int, Array]], loss: float) -> tuple[str, ...]:
+def _weighted(rows: list[tuple[int, int, Array]], loss: float, n: int) -> tuple[str, ...]:
     """Which wrong weights of the same predictions give the loss."""
-    keys = set()
-    if any(close(loss, mean) for mean in _means(rows)):
-        keys.add("mean-of-means")
-    inner = [losses[:-1] if len(losses) == CONTEXT else losses for _, _, losses in rows]
-    within = [losses[:-1] for _, _, losses in rows if len(losses) > 1]
-    for pieces in (inner, within):
-        if pieces and close(loss, float(np.concatenate(pieces).mean())):
-            keys.add("window-starts-skipped")
-        if pieces and any(close(loss, m) for m in _means([(i, 0, p) for i, p in enumerate(pieces) if len(p)])):
-            keys.add("window-starts-skipped")
-    if {first for _, first, _ in rows if first == 0} and close(loss, float(rows[0][2].mean())):
-        keys.add("first-window-only")
-    total = sum(float(losses.sum()) for _, _, losses in rows)
-    if close(loss, total / LONG):
-        keys.add("token-too-many")
-    return (f"evaluation-{keys.pop()}",) if len(keys) == 1 else ()
+    pieces = [losses for _, _, losses in rows]
+    inner = [[p[:-1] for p in pieces], [p[:-1] if len(p) == CONTEXT else p for p in pieces]]
+    whole = [p for p in pieces if len(p) == CONTEXT]
+    told = {
+        "mean-of-means": list(_means(rows)),
+        "window-starts-skipped": [m for part in inner for m in _either([p for p in part if len(p)])],
+        "tail-dropped": _either(whole) if len(whole) < len(pieces) else [],
+        "first-window-only": [float(pieces[0].mean())] if rows[0][1] == 0 else [],
+        "token-too-many": [float(sum(p.sum() for p in pieces)) / n],
+    }
+    keys = [key for key, values in told.items() if any(close(loss, v) for v in values)]
+    return (f"evaluation-{keys[0]}",) if len(keys) == 1 else ()
 
 
-def _bounds(part: Part, seed: int) -> tuple[float, float]:
+def _either(pieces: list[Array]) -> list[float]:
+    """The mean over all, and the mean of their means."""
+    return [float(np.concatenate(pieces).mean()), float(np.mean([p.mean() for p in pieces]))] if pieces else []
+
+
+def _bounds(part: Part, seed: int, n: int) -> tuple[float, float]:
     """The least and the greatest mean that any choice of contexts gives, each token being predicted once."""
-    words, made = text(seed), new(part, seed)
+    words, made = text(seed, n), new(part, seed)
     predicted: dict[int, list[float]] = {}
-    for start in range(LONG - 1):
-        x = words.ids[None, start : min(start + CONTEXT, LONG - 1)]
+    for start in range(n - 1):
+        x = words.ids[None, start : min(start + CONTEXT, n - 1)]
         losses = -log_softmax(made.logits(x))[0]
         for place in range(x.shape[1]):
             predicted.setdefault(start + place + 1, []).append(float(losses[place, words.ids[start + place + 1]]))
@@ -251,7 +255,8 @@ def honest_on_noise(part: Part, case: Case) -> Violation | None:
         return None  # that is told of `train`
     if loss_of(made, held) < honest - BELOW:
         return None  # that the model sees ahead is told there, too
-    loss = float(np.asarray(made.call(part.name, (made.handle, held)).value).reshape(-1)[0])
+    told = np.asarray(made.call(part.name, (made.handle, held)).value, np.float64)
+    loss = float(told.reshape(-1)[0]) if told.size == 1 else np.nan
     if not loss < honest - BELOW:
         return None
     return Violation(

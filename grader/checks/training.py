@@ -15,6 +15,7 @@ from grader.part import Part
 from grader.trained import CONTEXT, STEPS, drops_out, groups, new, run, text
 from grader.verdict import Violation
 from grader.watched import Call, Watched
+from grader.worker import Raised
 
 FIRST = ("one-loss-a-step",)
 HINT = (
@@ -32,7 +33,12 @@ HINT = (
     carried=False,
 )
 def one_loss_a_step(part: Part, case: Case) -> Violation | None:
-    losses = run(part, case.key[0]).value
+    try:
+        losses = run(part, case.key[0]).value
+    except Raised as fault:
+        if found := _stepped_between(part, case, fault):
+            return found
+        raise
     if losses.shape != (STEPS,):
         told = f"{losses.shape[0]} losses" if losses.ndim == 1 else f"numbers of the shape {list(losses.shape)}"
         return Violation(
@@ -41,6 +47,21 @@ def one_loss_a_step(part: Part, case: Case) -> Violation | None:
     if not np.isfinite(losses.astype(np.float64)).all():
         return Violation(f"loss {int(np.argmin(np.isfinite(losses)))} is not finite")
     return None
+
+
+def _stepped_between(part: Part, case: Case, fault: Raised) -> Violation | None:
+    """A step between forward and backward, which torch refuses as soon as it changes something: at the second one."""
+    if "modified by an inplace operation" not in fault.message:
+        return None
+    try:
+        run(part, case.key[0], steps=1)
+    except Raised:
+        return None
+    return Violation(
+        "backward fails in the second step: the first one has changed parameters that its graph still needs",
+        hint="In every step: optimizer.zero_grad(), loss.backward(), optimizer.step().",
+        names=("training-step-before-backward",),
+    )
 
 
 @check(
@@ -149,7 +170,7 @@ def _first_of_one_window(part: Part, seed: int) -> Violation | None:
     found, words = run(part, seed, n=CONTEXT + 1, rows=1), text(seed, CONTEXT + 1)
     x = words.ids[None, :-1]
     told = list(readings(Batch(new(part, seed).logits(x), x, words.follows, words.before)))
-    loss = float(found.value.reshape(-1)[0])
+    loss = float(found.value.reshape(-1)[0]) if found.value.size else np.nan
     if close(loss, told[0].value):
         return None
     keys = {reading.key for reading in told[1:] if close(loss, reading.value)}
@@ -207,7 +228,7 @@ def _pulled_by(pairs: list[tuple[Batch, Array]]) -> tuple[str, ...]:
         ]
         if told and all(told):
             keys.add(key)
-    if not keys and pairs and all(_smoothed(batch, pulled) for batch, pulled in pairs):
+    if not keys and pairs and all(np.isfinite(pulled).all() and _smoothed(batch, pulled) for batch, pulled in pairs):
         keys.add("label-smoothing")
     return (f"training-{keys.pop()}",) if len(keys) == 1 else ()
 

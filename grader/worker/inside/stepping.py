@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Self
 
 from .arrays import as_array
@@ -18,20 +19,20 @@ class Watch:
 
     calls    [tokens, logits or None, whether they have a gradient, whether the model trains, whether it is this model]
     pulled   for each call: the gradient that came back to its logits, or None
-    events   [kind, call or -1, flags]: FORWARD; BACKWARD with 1 = a gradient of before is still there, 2 = parameters
-             have changed since the backward pass before; STEP with 1 = there is a gradient, 2 = it brings a closure
-    reached, learning   for each parameter: whether a step has met a gradient of it, and whether it could learn in
-             every call
+    events   [kind, call or -1, flags]: FORWARD; BACKWARD with 1 = a parameter that has changed since the backward pass
+             before still has a gradient; STEP with 1 = there is a gradient, 2 = it brings a closure
+    reached, learning   for each parameter: the greatest entry of its gradient at any step, and whether it could learn
+             in every call
     """
 
-    def __init__(self, submission: Submission, model: Any, *, whole: bool) -> None:
-        self.model, self.whole, self.torch = model, whole, get_torch()
+    def __init__(self, submission: Submission, model: Any) -> None:
+        self.model, self.torch = model, get_torch()
         self.cap = int(submission.limits["result_bytes"])
         self.parameters = list(self.torch.nn.Module.parameters(model))
         self.calls: list[list[Any]] = []
         self.pulled: list[Any] = []
         self.events: list[list[int]] = []
-        self.reached = [False] * len(self.parameters)
+        self.reached = [0.0] * len(self.parameters)
         self.learning = [parameter.requires_grad for parameter in self.parameters]
         self._depth, self._cells = 0, 0
         self._last: list[Any] | None = None
@@ -48,7 +49,8 @@ class Watch:
                 watch._depth -= 1
             given = args[0] if args else next(iter(kwargs.values()), None)
             if watch._depth == 0 and len(watch.calls) < MOST:
-                watch._note(model, given, value)
+                with suppress(Exception):  # what cannot be noted, such as a traced call, is no fault of the student's
+                    watch._note(model, given, value)
             return value
 
         type.__setattr__(kind, "forward", forward)
@@ -68,7 +70,7 @@ class Watch:
         if not (isinstance(given, Tensor) and isinstance(value, Tensor)) or given.ndim != 2 or value.ndim != 3:
             return
         self._cells += value.numel()
-        kept = self.whole and self._cells <= _CELLS
+        kept = self._cells <= _CELLS
         tokens = as_array(given.detach().long().clone(), self.cap, 0)[0]
         logits = as_array(value.detach().double().clone(), self.cap, 0)[0] if kept else None
         number = len(self.calls)
@@ -86,26 +88,25 @@ class Watch:
             before = self.pulled[number]
             self.pulled[number] = found if before is None else before + found
             now = [parameter.detach().clone() for parameter in self.parameters]
-            stale = any(map(_live, self.parameters))
-            changed = self._last is not None and not all(map(self.torch.equal, self._last, now))
+            pairs = zip(self.parameters, self._last or now, now, strict=True)
+            stale = any(_size(parameter) and not self.torch.equal(old, new) for parameter, old, new in pairs)
             self._last = now
-            self._event(BACKWARD, number, stale + 2 * changed)
+            self._event(BACKWARD, number, stale)
 
         return pulled
 
     def _step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         held = [parameter for group in optimizer.param_groups for parameter in group["params"]]
-        if self.whole:
-            self.reached = [known or _live(p) for known, p in zip(self.reached, self.parameters, strict=True)]
+        self.reached = [max(known, _size(p)) for known, p in zip(self.reached, self.parameters, strict=True)]
         closure = any(map(callable, [*args[1:], *dict(kwargs).values()]))
-        self._event(STEP, -1, any(map(_live, held)) + 2 * closure)
+        self._event(STEP, -1, any(map(_size, held)) + 2 * closure)
 
     def _event(self, kind: int, call: int, flags: int) -> None:
         if len(self.events) < 3 * MOST:
             self.events.append([kind, call, int(flags)])
 
 
-def _live(parameter: Any) -> bool:
-    """Whether it has a gradient other than 0."""
+def _size(parameter: Any) -> float:
+    """The greatest entry of its gradient."""
     gradient = parameter.grad
-    return gradient is not None and bool((gradient.detach() != 0).any())
+    return 0.0 if gradient is None or not gradient.numel() else float(gradient.detach().abs().max())

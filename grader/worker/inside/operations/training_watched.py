@@ -15,7 +15,7 @@ from ..tree import unpack
 
 
 def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
-    """arguments: target, model, tokens, kwargs, seed of the global generators, training (the mode before), whole.
+    """arguments: target, model, tokens, kwargs, seed of the global generators, training (the mode before).
 
     -> value (an array), tokens (as they are afterwards), calls, pulled, events, reached, learning as `Watch` has them,
        before and after (the parameters), modes (of every module before and after), grads (whether a parameter has one)
@@ -31,11 +31,11 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
 
     def numbers() -> list[Any]:
         found = [parameter for _, parameter in parameters(submission, model)]
-        return [as_array(p.detach().double().clone(), cap, 0)[0] for p in found] if asked["whole"] else []
+        return [as_array(p.detach().double().clone(), cap, 0)[0] for p in found]
 
     before, modes = numbers(), _modes(torch, model)
     function = submission.find(asked["target"])
-    watch = Watch(submission, model, whole=asked["whole"])
+    watch = Watch(submission, model)
     with watch:
         value = submission.run(function, model, tokens, **asked["kwargs"])
     taken = submission.taken()
@@ -45,7 +45,7 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
         "calls": watch.calls,
         "pulled": watch.pulled,
         "events": np.array(watch.events, np.int64).reshape(-1, 3),
-        "reached": np.array(watch.reached, bool),
+        "reached": np.array(watch.reached, float),
         "learning": np.array(watch.learning, bool),
         "before": before,
         "after": numbers(),

@@ -30,7 +30,7 @@ TINY: dict[str, Any] = {"vocab_size": 11, "context": 16, "width": 12, "heads": 3
 # Prose, character by character. Counting pairs gives 1.98 nats on what is held out; right models and trainers reach
 # 0.8 to 1.8 at one of these rates (plain SGD with decay at the last).
 PROSE: dict[str, Any] = {"context": 32, "width": 32, "heads": 4, "layers": 2, "hidden": 64}
-PROSE_RATES, SEEN, HELD_OUT, MARGIN = (0.01, 0.3, 1.0), 20_000, 2_017, 0.1
+PROSE_RATES, SEEN, HELD_OUT, MARGIN = (0.01, 0.3, 1.0), 8_000, 2_017, 0.1
 # Noise of entropy 1.95 nats. Right models stay above it; those that see one token ahead fall to 0.4 and below.
 NOISE: dict[str, Any] = {"vocab_size": 8, "context": 16, "width": 32, "heads": 4, "layers": 2, "hidden": 64}
 NOISE_SEEN, NOISE_HELD_OUT, BELOW = 5_000, 1_009, 0.2
