@@ -112,7 +112,7 @@ def _bfloat16(x: Array) -> bool:
 
 def name_fault(fault: StudentFault) -> str | None:
     """What kind of result, or of conduct, a fault tells of."""
-    text = fault.message
+    text = fault.message.removesuffix(", a string is wanted")
     if isinstance(fault, NoGradient):
         return "no-gradient" if "carries no gradient:" in text else None
     if isinstance(fault, Raised):

@@ -14,6 +14,7 @@ from typing import Any
 LONGEST = 10  # pieces of one text
 ORDER = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 \n\t.,;:!?'\"()[]{}<>|/\\-_+*=#$%&@^`~"
 ASCII = ORDER + "".join(chr(code) for code in range(128) if chr(code) not in ORDER)
+PLAIN = "a "
 SURROGATES, UNICODE = range(0xD800, 0xE000), 0x110000
 
 
@@ -69,8 +70,18 @@ def _fewer(text: str, fails: Callable[[str], bool]) -> str:
             else:
                 at += length
         if length == 1:
-            return text
+            return _plainer(text, fails)
         length //= 2
+
+
+def _plainer(text: str, fails: Callable[[str], bool]) -> str:
+    """With plain characters wherever they do."""
+    for at in range(len(text)):
+        for plain in PLAIN:
+            other = text[:at] + plain + text[at + 1 :]
+            if text[at] not in PLAIN and fails(other):
+                text = other
+    return text
 
 
 def _search(fails: Callable[[str], bool], seed: int, pieces: tuple[str, ...], examples: int) -> str | None:

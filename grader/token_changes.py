@@ -49,7 +49,7 @@ CHANGES: tuple[tuple[str, Callable[[str], str]], ...] = (
     *(
         ("tokenizer-not-utf-8", lambda s, name=name, how=how: s.encode(name, how).decode("utf-8", "replace"))
         for name in ("ascii", "latin-1")
-        for how in ("ignore", "replace")
+        for how in ("ignore", "replace", "strict")
     ),
     ("tokenizer-prefix-space", lambda s: " " + s),
     ("tokenizer-prefix-space", lambda s: s if s.startswith(" ") else " " + s),
@@ -57,9 +57,16 @@ CHANGES: tuple[tuple[str, Callable[[str], str]], ...] = (
 
 
 def changed(texts: Sequence[str], results: Sequence[str | None]) -> str | None:
-    """The one change that gives every result, where some text is changed; None for another one, or none."""
-    found = {key for key, change in CHANGES if [change(text) for text in texts] == list(results)}
+    """The one change that gives every result, None where it raises; None when no text is changed, or otherwise."""
+    found = {key for key, change in CHANGES if [_made(change, text) for text in texts] == list(results)}
     return found.pop() if len(found) == 1 and list(results) != list(texts) else None
+
+
+def _made(change: Callable[[str], str], text: str) -> str | None:
+    try:
+        return change(text)
+    except UnicodeEncodeError:
+        return None
 
 
 def decoded_apart(text: str, result: str) -> bool:

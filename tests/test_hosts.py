@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from grader.hosts import Hosts
-from grader.worker import Limits
+from grader.worker import Host, Limits
 from tests.folders import RIGHT, clean_environment
 
 EARLY = """
@@ -55,3 +55,22 @@ def test_each_kind_has_one_parent_that_ends_with_the_hosts():
         hosts.get("numpy").start()
         hosts.close()
         hosts.close()
+
+
+SET = "def order():\n    return list(set('abcdefghijklmnop'))\n"
+
+
+@pytest.mark.parametrize("fork", [None, False])
+def test_another_hash_seed_gives_another_order_of_sets(fork):
+    orders = []
+    for seed in (0, 1, 1):
+        with Host(hash_seed=seed, fork=fork) as host:
+            worker = host.start()
+            worker.load({"decoder.py": SET}, "decoder")
+            orders.append(worker.call("order", (), "tree").value)
+    assert orders[0] != orders[1] == orders[2]
+
+
+def test_hosts_keep_a_parent_for_each_hash_seed():
+    with Hosts() as hosts:
+        assert hosts.get("numpy", 1) is hosts.get("numpy", 1) is not hosts.get("numpy")

@@ -71,12 +71,13 @@ def trained_again(part: Part, case: Case) -> Violation | None:
     if _ids(part) != first:
         key = "bpe-random" if _by_chance(part) else "bpe-remembers"
         return Violation(f"the {said}", hint="The result depends on the arguments alone.", names=(key,))
-    if _ids(elsewhere(part, hash_seed=1)) != first:
-        alike = _ids(elsewhere(part)) == first
+    if (other := _ids(elsewhere(part, hash_seed=1))) != first:
+        alone = _ids(elsewhere(part))
+        key = "bpe-hash-order" if alone == first else "bpe-remembers" if alone == other else ""
         return Violation(
             f"the {said} in a new process",
             hint="A set of strings has another order in each process: decide equal counts by the pair itself.",
-            names=("bpe-hash-order",) if alike else (),
+            names=(key,) if key else (),
         )
     return None
 
