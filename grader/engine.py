@@ -37,9 +37,7 @@ from grader.worker import (
     WorkerFault,
 )
 
-# the checks whose notes are worth saying: elsewhere numbers may agree for other reasons
 Only = str | Sequence[str] | None  # patterns of check ids, or names of functions
-NOTED = ("value", "dtype", "number-types", "lm-value")
 
 
 @dataclass(frozen=True)
@@ -172,7 +170,7 @@ def run(item: Item, part: Part, seed: int) -> Verdict:
     except Exception as error:
         where = f"{item.check.file}: the check {item.check.name!r}"
         raise GraderFault(f"{where} failed on {item.part.name}: {type(error).__name__}: {error}") from error
-    notes = "; ".join(part.notes) if item.check.name in NOTED else ""
+    notes = "; ".join(part.notes) if item.check.noted else ""
     return _verdict(item, "passed", notes, "", {"picture": _plain(part.pictures[-1])} if part.pictures else {})
 
 

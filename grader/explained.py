@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from grader.engine import Item, Session
 
 PRINTED = Tolerance(0.0, 5e-6, "half a unit of the last of six printed digits")
-EXTREME = ("extreme-values", "zeros-above-diagonal", "value", "confident", "nothing-allowed")
-DEPENDENCE = ("future-does-not-matter", "past-matters")
-AUTOMATIC = ("gradient", "nothing-allowed")  # ask torch for gradients
 LOOKS = {"results-integer", "results-rounded", "half-precision"}
 MISSING = "result-missing"
 RunCheck = Callable[["Item", Part, int], Verdict]
@@ -132,7 +129,7 @@ class Explained:
         """The passed verdict when the composite is right with these parts as they are, and fails as they make it."""
         if not self._agrees(item, names):
             return None
-        automatic = item.check.name in AUTOMATIC and self.student.backend == "torch"
+        automatic = item.check.automatic and self.student.backend == "torch"
         inherited = automatic and any(self._failed_at(name, item.check.name) for name in names)
         # a composition has no graph, but finite differences tell whether its results still follow every argument
         if not inherited and not any(
@@ -214,7 +211,7 @@ class Explained:
                 self._figures = diagnose_figures(part, self._compared_in(item.part)[0])
             return self._figures.get(item.check.name, ())
         found = self._diagnosed(item.part.name)
-        if found and (item.check.name in EXTREME or not found.extreme):
+        if found and (item.check.extreme or not found.extreme):
             return found.names
         if verdict.status == "error":
             return self._own(item, self._after_calls(part))
@@ -222,7 +219,7 @@ class Explained:
             return ()
         key = self._numbers(part)
         matrix = (verdict.evidence.get("picture") or {}).get("matrix")
-        if key is None and matrix and item.check.name in DEPENDENCE:
+        if key is None and matrix and "@causal" in item.check.parts:
             heads = [case.sizes.h for case in item.check.cases(part.name, self.seed)] if "h" in _letters(part) else []
             key = name_dependence(_pattern(matrix, part.tolerance), heads)
         return (named(all_misconceptions().get(key), item.part.name),) if key else ()

@@ -36,6 +36,9 @@ class Check:
     needs    names of checks of the same part without which this one says nothing
     numbers  False for what wrong numbers do not explain, so that no mistake in them is named
     carried  False for what is judged on behaviour alone, whatever the sub-parts do
+    noted    whether what a part notes while it passes is worth saying: elsewhere numbers may agree for other reasons
+    extreme  whether it asks what ordinary numbers do not show, so that a mistake which only extremes show explains it
+    automatic whether it asks torch for gradients
     """
 
     name: str
@@ -47,6 +50,9 @@ class Check:
     carried: bool
     numbers: bool
     file: str
+    noted: bool = False
+    extreme: bool = False
+    automatic: bool = False
 
     def applies_to(self, part: PartSpec) -> bool:
         """Whether the check speaks of a part, by its name or by one of its traits."""
@@ -65,6 +71,9 @@ def check(
     needs: Sequence[str] = ("shape",),
     carried: bool = True,
     numbers: bool = True,
+    noted: bool = False,
+    extreme: bool = False,
+    automatic: bool = False,
 ) -> Callable[[Judge], Judge]:
     """Register a function as a check under its own name, with `-` for `_`.
 
@@ -79,7 +88,8 @@ def check(
                 f"{file}: the check {key!r} needs `parts` and a sentence in `says` that ends with a full stop"
             )
         of = parts if isinstance(parts, KeysView) else tuple(parts)
-        registry.add(key, Check(key, of, says, cases, judge, tuple(needs), carried, numbers, file), file)
+        kinds = {"noted": noted, "extreme": extreme, "automatic": automatic}
+        registry.add(key, Check(key, of, says, cases, judge, tuple(needs), carried, numbers, file, **kinds), file)
         return judge
 
     return register

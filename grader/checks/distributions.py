@@ -45,6 +45,7 @@ def row_sums(part: Part, case: Case) -> Violation | None:
     says="Attention weights above the diagonal are exactly 0, those on and below it are not.",
     cases=some(SMALLEST, HANDOUT, LARGE),
     carried=False,
+    extreme=True,
 )
 def zeros_above_diagonal(part: Part, case: Case) -> Violation | None:
     A = last(part(*case.args))

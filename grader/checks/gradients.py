@@ -107,6 +107,7 @@ def smooth_cases(part: str, seed: int) -> Iterator[Case]:
     parts=["@function"],
     says="Every argument moves the results, and automatic differentiation agrees with finite differences.",
     cases=one(HANDOUT),
+    automatic=True,
 )
 def gradient(part: Part, case: Case) -> Violation | None:
     found = _slopes_differ(part, case)

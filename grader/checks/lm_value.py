@@ -19,6 +19,7 @@ FORMULA = "H = H + attention(norm_1(H)); H = H + feed_forward(norm_2(H)); logits
     cases=only_once,
     needs=("lm-shape",),
     numbers=False,
+    noted=True,
 )
 def lm_value(part: Part, case: Case) -> Violation | None:
     found = compare(part, case.key[0])

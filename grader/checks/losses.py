@@ -40,6 +40,7 @@ def nats(part: Part, case: Case) -> Violation | None:
     parts=["loss"],
     says="Logits that point at the targets cost nothing, logits that point elsewhere cost their distance.",
     cases=only_once,
+    extreme=True,
 )
 def confident(part: Part, case: Case) -> Violation | None:
     for v in (2, 5):

@@ -164,6 +164,8 @@ def zeros_where_masked(part: Part, case: Case) -> Violation | None:
     parts=list(CONSULTED),
     says="A row whose mask allows nothing retrieves zeros, and neither it nor any gradient is NaN.",
     cases=some(HANDOUT, SMALLEST),
+    extreme=True,
+    automatic=True,
 )
 def nothing_allowed(part: Part, case: Case) -> Violation | None:
     i = place(part)

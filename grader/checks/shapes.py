@@ -45,7 +45,9 @@ def _hint(left: tuple[int, ...], right: tuple[int, ...]) -> str:
     return ""
 
 
-@check(parts=["@function"], says="The results are floating-point numbers.", cases=one(MIDDLE), numbers=False)
+@check(
+    parts=["@function"], says="The results are floating-point numbers.", cases=one(MIDDLE), numbers=False, noted=True
+)
 def dtype(part: Part, case: Case) -> Violation | None:
     for given, args in (("float64", case.args), ("float32", as_float32(case.args))):
         part(*args)
@@ -63,7 +65,13 @@ def dtype(part: Part, case: Case) -> Violation | None:
     return None
 
 
-@check(parts=["@function"], says="The results are the numbers that the formula gives.", cases=thorough)
+@check(
+    parts=["@function"],
+    says="The results are the numbers that the formula gives.",
+    cases=thorough,
+    noted=True,
+    extreme=True,
+)
 def value(part: Part, case: Case) -> Violation | None:
     observed, expected = part(*case.args), part.expected(*case.args)
     return part.differs(observed, expected, "the output", f"The formula: {part.part.formula}.")

@@ -122,6 +122,7 @@ def extremes(part: str, seed: int) -> Iterator[Case]:
     parts=EXTREMES.names,
     says="Large, tiny and constant inputs give the finite numbers that the formula gives.",
     cases=extremes,
+    extreme=True,
 )
 def extreme_values(part: Part, case: Case) -> Violation | None:
     observed, expected = part(*case.args), part.expected(*case.args)
