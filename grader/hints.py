@@ -10,6 +10,8 @@ from grader.worker import Raised
 
 NUMPY = re.compile(rb"^[ \t]*(?:import|from)[ \t]+numpy\b", re.M)
 DECLARED = re.compile(rb"^BACKEND\b", re.M)
+FORWARD = re.compile(r"Module \[(\w{1,80})\] is missing the required \"forward\"")
+RAISES = re.compile(r"\braise\b|NotImplemented")
 APART = re.compile(r"could not be broadcast together with (?:remapped )?shapes? \(([\d,]+)\) \(([\d,]+)\)")
 TENSORS = (
     'The file imports torch, so its arguments are tensors. If it computes with NumPy, write BACKEND = "numpy" in it.'
@@ -25,13 +27,24 @@ def hint(fault: Raised, part: Part) -> str:
     """One or two sentences, or nothing."""
     name = part.name
     if fault.type == "NotImplementedError":
-        inner = fault.frames[-1].function if fault.frames else name
-        return f"Write {inner} first." if inner != name else f"Write {name}."
+        return _unwritten(fault, name)
     if fault.type in BY_TYPE:
         return BY_TYPE[fault.type]
     if isinstance(part.caller, Student) and _tensors_for_numpy(part.caller):
         return TENSORS
     return _shapes(fault.text)
+
+
+def _unwritten(fault: Raised, name: str) -> str:
+    """What is to be written, where the student's own line raises; a library may lack something too."""
+    if found := FORWARD.search(fault.text):
+        return f"Write {found[1]}.forward: the method has that very name."
+    if not fault.frames:
+        return f"Write {name}."
+    inner = fault.frames[-1]
+    if not RAISES.search(inner.code):
+        return ""
+    return f"Write {inner.function} first." if inner.function != name else f"Write {name}."
 
 
 def _tensors_for_numpy(student: Student) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
 
@@ -16,12 +17,13 @@ from grader.student import Student
 from grader.worker import BadResult, Handle, Raised, Reply, Worker
 from grader.worker.text import clean
 
-__all__ = ["HEADS", "WIDTH", "Gradients", "Instance", "Parameter", "Raised", "build", "process"]
+__all__ = ["HEADS", "WIDTH", "Gradients", "Instance", "Parameter", "Piece", "Raised", "build", "process", "small"]
 
 Precision = Literal["float64", "float32"]
+Piece = tuple[int, tuple[tuple[int, int], ...]]  # a parameter's place, and from where to where on its first axes
 WIDTH, HEADS = 12, 3  # B = 2, T = 5, h = 3, d_k = 4 and d = 12 differ pairwise
 SHOWN = 6  # names of parameters in one sentence
-MADE = {"modules": list, "parameters": list, "loose": list}
+MADE = {"modules": list, "parameters": list, "loose": list, "computed": bool}
 SLOPES = {"x": (np.ndarray, type(None)), "parameters": list, "norms": np.ndarray, "forward": np.ndarray,
           "backward": np.ndarray}  # fmt: skip
 _made: WeakKeyDictionary[Worker, dict[Any, Instance]] = WeakKeyDictionary()
@@ -64,6 +66,7 @@ class Instance:
     modules: tuple[Handle, ...]
     parameters: tuple[Parameter, ...]
     loose: tuple[str, ...]
+    computed: bool  # whether some of its weights are computed from parameters: weight norm and the like
     width: int
     heads: int
     precision: Precision
@@ -107,9 +110,13 @@ class Instance:
         told = student_of(self.part).ask(self.part.part, lambda w: w.told("module_gradients", SLOPES, **asked))
         expected = [p.shape for p in self.parameters] if whole else []
         given = told["parameters"]
-        fits = len(given) == len(expected) and all(
-            g is None or (isinstance(g, np.ndarray) and g.shape == shape)
-            for g, shape in zip(given, expected, strict=True)
+        fits = (
+            told["norms"].shape == (len(self.parameters),)
+            and len(given) == len(expected)
+            and all(
+                g is None or (isinstance(g, np.ndarray) and g.shape == shape)
+                for g, shape in zip(given, expected, strict=True)
+            )
         )
         if not fits or (told["x"] is not None and told["x"].shape != x.shape):
             raise BadResult("gave gradients of other shapes than the parameters have")
@@ -132,28 +139,46 @@ class Instance:
     def redraw(self, seed: int, scale: float = 1.0) -> Instance:
         """Numbers of ordinary size in every parameter that learns: no gain stays 1, no shift and no projection 0."""
         rng = np.random.default_rng((seed, 31))
-        self.values[:] = [_drawn(rng, p.shape, scale) if p.trainable else None for p in self.parameters]
+        self.values[:] = [_drawn(rng, p.shape, scale, self.width) if p.trainable else None for p in self.parameters]
         self.fill(self.values, cast=True)
         return self
 
-    def zero(self, places: Iterable[int]) -> None:
-        """0 in these parameters, the drawn numbers in the others."""
+    def copy(self, other: Instance) -> Instance:
+        """The state of another instance of the same class: its parameters and buffers as they are."""
+        for source, target in zip(other.modules, self.modules, strict=True):
+            asked: dict[str, Any] = {"source": source, "target": target}
+            student_of(self.part).ask(self.part.part, partial(_copy, asked=asked))
+        return self
+
+    def zero(self, places: Iterable[int | Piece]) -> None:
+        """0 in these parameters, or pieces of parameters, the drawn numbers in the others."""
         self.scale(dict.fromkeys(places, 0.0))
 
-    def scale(self, factors: dict[int, float]) -> None:
+    def scale(self, factors: Mapping[int, float] | Mapping[Piece, float] | Mapping[int | Piece, float]) -> None:
         """The drawn numbers, times a factor where one is given."""
-        self.fill([None if v is None else factors.get(i, 1.0) * v for i, v in enumerate(self.values)])
+        given = list(self.values)
+        for where, factor in factors.items():
+            place, cut = (where, ()) if isinstance(where, int) else where
+            if (value := given[place]) is not None:
+                given[place] = value = value.copy()
+                value[tuple(slice(*part) for part in cut)] *= factor
+        self.fill(given)
 
     def train(self, training: bool) -> None:
         """Into training, or into evaluation."""
         modules = list(self.modules)
         student_of(self.part).ask(self.part.part, lambda w: w.op("module_train", modules=modules, training=training))
 
-    def names(self, places: Iterable[int]) -> str:
-        """Parameters in a sentence."""
-        found = [self.parameters[i].name for i in places]
+    def names(self, places: Iterable[int | Piece]) -> str:
+        """Parameters in a sentence, with the piece that is meant."""
+        found = [self._named(place) for place in places]
         more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
         return ", ".join(found[:SHOWN]) + more
+
+    def _named(self, where: int | Piece) -> str:
+        place, cut = (where, ()) if isinstance(where, int) else where
+        told = ", ".join(str(a) if b == a + 1 else f"{a}:{b}" for a, b in cut)
+        return self.parameters[place].name + (f"[{told}]" if told else "")
 
 
 def build(
@@ -166,6 +191,7 @@ def build(
     arguments: dict[str, Any] | None = None,
     probe: Array | None = None,
     fresh: bool = False,
+    plain: bool = False,
 ) -> Instance:
     """An instance in evaluation mode, in double precision where that works; `count` of them make a stack.
 
@@ -173,16 +199,25 @@ def build(
     new process, after a crash, all are made anew.
 
     arguments   of the class, in place of width and heads
-    probe       an input that it takes, by which its precision is found
+    probe       an input that it takes, by which its precision is found, and lazy parameters get their shapes
+    plain       with the weights that torch computes from parameters (weight norm and the like) as parameters
     errors      the worker's faults
     """
     given = {"width": width, "heads": heads} if arguments is None else arguments
+    taken = np.random.default_rng(3).standard_normal((1, 2, width)) if probe is None else probe
     chosen = precision or _precision(part, arguments if probe is not None else None, probe)
     made = _made.setdefault(process(part), {})
     key = part.name, repr(given), chosen, count
-    known = made.get(key) if not fresh else _new(part, given, chosen, count, 1)
-    if known is None:
-        known = made[key] = _new(part, given, chosen, count, 0)
+    if key not in made and (plain or not fresh):
+        made[key] = _new(part, given, taken, chosen, count)
+    plain = plain and made[key].computed
+    if fresh:
+        known = _new(part, given, taken, chosen, count, seed=1, plain=plain)
+    elif plain:
+        known = made.get((key, plain)) or _new(part, given, taken, chosen, count, plain=True)
+        made[key, plain] = known
+    else:
+        known = made[key]
     return replace(known, part=part, width=width, heads=heads, values=[None for _ in known.parameters])
 
 
@@ -195,8 +230,25 @@ def student_of(part: Part) -> Student:
     return cast(Student, part.caller)
 
 
-def _new(part: Part, arguments: dict[str, Any], precision: Precision, count: int, seed: int) -> Instance:
-    asked = {"target": part.name, "kwargs": arguments, "count": count, "precision": precision, "seed": seed}
+def _new(
+    part: Part,
+    arguments: dict[str, Any],
+    probe: Array,
+    precision: Precision,
+    count: int,
+    *,
+    seed: int = 0,
+    plain: bool = False,
+) -> Instance:
+    asked = {
+        "target": part.name,
+        "kwargs": arguments,
+        "count": count,
+        "precision": precision,
+        "seed": seed,
+        "plain": plain,
+        "probe": probe if probe.dtype.kind == "i" else probe.astype(precision),
+    }
     told = student_of(part).ask(part.part, lambda w: w.told("module_new", MADE, **asked))
     parameters = []
     for item in told["parameters"]:
@@ -208,7 +260,12 @@ def _new(part: Part, arguments: dict[str, Any], precision: Precision, count: int
     if len(told["modules"]) != count or not all(isinstance(module, Handle) for module in told["modules"]):
         raise BadResult("made no module")
     loose = tuple(_plain(name) for name in told["loose"] if isinstance(name, str))
-    return Instance(part, tuple(told["modules"]), tuple(parameters) * count, loose, WIDTH, HEADS, precision)
+    modules, each = tuple(told["modules"]), tuple(parameters) * count
+    return Instance(part, modules, each, loose, told["computed"], WIDTH, HEADS, precision)
+
+
+def _copy(worker: Worker, asked: dict[str, Any]) -> None:
+    worker.op("module_copy", **asked)
 
 
 def _plain(text: str) -> str:
@@ -223,18 +280,27 @@ def _precision(part: Part, arguments: dict[str, Any] | None, probe: Array | None
         known[part.name] = "float64"
         x = np.random.default_rng(3).standard_normal((1, 2, WIDTH)) if probe is None else probe
         try:
-            build(part, precision="float64", arguments=arguments).forward(x)
+            build(part, precision="float64", arguments=arguments, probe=probe).forward(x)
         except Raised:
             known[part.name] = "float32"
             with suppress(Raised):  # what it raises here has nothing to do with precision, and comes again
-                build(part, precision="float32", arguments=arguments).forward(x)
+                build(part, precision="float32", arguments=arguments, probe=probe).forward(x)
                 part.note("computes in single precision only; accepted")
     return known[part.name]
 
 
-def _drawn(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> Array:
+def small(shape: tuple[int, ...], width: int) -> bool:
+    """Whether a parameter holds no matrix: a vector, but for one that is as long as a matrix of the block.
+
+    Axes of length 1 do not count: a convolution of one position is a matrix.
+    """
+    return sum(n != 1 for n in shape) < 2 and int(np.prod(shape)) < width * width
+
+
+def _drawn(rng: np.random.Generator, shape: tuple[int, ...], scale: float, width: int) -> Array:
     """Vectors between 0.5 and 1.5 with either sign; matrices normal, of variance 1.5 over the root of their sides."""
-    if len(shape) < 2 or max(shape) == int(np.prod(shape)):
+    if small(shape, width):
         return np.asarray(rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape))
-    side = float(np.sqrt(shape[-1] * shape[-2]))
+    sides = [n for n in shape if n != 1]
+    side = float(np.sqrt(sides[-1] * sides[-2])) or 1.0 if len(sides) > 1 else 2.0 * width
     return np.asarray(scale * rng.standard_normal(shape) * np.sqrt(1.5 / side))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from grader.cases import Case
@@ -10,21 +12,24 @@ from grader.checks.causality import picture
 from grader.checks.module_shapes import inputs, module_cases
 from grader.compare import Array, number
 from grader.module import WIDTH, Instance, build
+from grader.module_settings import LONE, LONG, SINGLE, WIDE, Setting, asked, in_training
 from grader.part import Part
 from grader.patterns import name_dependence
 from grader.verdict import Violation
 
 B, T = 2, 6
+SMALL = Setting("", B, T)
+SHOWN, TAIL = 20, 40  # positions: of which a picture is drawn; at the end of many
 HINT = "Mask S[t, s] for s > t before the softmax, with -inf rather than 0."
 
 
-def influence(block: Instance, case: Case) -> Array:
+def influence(block: Instance, case: Case, B: int = B, T: int = T) -> Array:
     """D[t, s]: the greatest change at position t, in any row of the batch, when s is replaced. shapes: (T, T)"""
-    x, D = inputs(case, B, T, WIDTH), np.zeros((T, T))
+    x, D = inputs(case, B, T, block.width), np.zeros((T, T))
     before = block(x)
     for s in range(T):
         other = x.copy()
-        other[:, s] = inputs(case, B, WIDTH, stream=100 + s)
+        other[:, s] = inputs(case, B, block.width, stream=100 + s)
         D[:, s] = np.abs(block(other) - before).max(axis=(0, 2))
     return D
 
@@ -35,7 +40,10 @@ def least(block: Instance) -> float:
 
 
 def name(D: Array, block: Instance) -> tuple[str, ...]:
-    """The mask or layout that a pattern tells."""
+    """The mask or layout that a pattern tells; none where results are not finite."""
+    if not np.isfinite(D).all():
+        return ()
+    T = len(D)
     key = name_dependence(~(least(block) >= D))
     if key is None:
         moves, past, own = ~(least(block) >= D), np.tri(T, dtype=bool), np.eye(T, dtype=bool)
@@ -49,7 +57,9 @@ def name(D: Array, block: Instance) -> tuple[str, ...]:
 
 
 def _nan(y: Array) -> Violation | None:
-    """NaN in whole rows: a position that may consult nothing."""
+    """NaN in whole rows: a position that may consult nothing. Or infinite results, of which nothing can be said."""
+    if np.isinf(y).any():
+        return Violation(f"{int(np.isinf(y).sum())} of {y.size} results are infinite")
     rows: list[int] = np.flatnonzero(np.isnan(y).any(axis=(0, 2))).tolist()
     if not rows:
         return None
@@ -100,22 +110,43 @@ def later_is_hidden(part: Part, case: Case) -> Violation | None:
         for end in (cut + 2, T):
             other = x.copy()
             other[:, cut + 1 : end] = inputs(case, B, end - cut - 1, WIDTH, stream=200 + cut)
-            moved = np.abs(block(other) - before)[:, : cut + 1]
-            if not moved.max() <= least(block):
-                b, t, _ = (
-                    int(i) for i in np.unravel_index(int(np.nan_to_num(moved, nan=np.inf).argmax()), moved.shape)
-                )
-                D, apart = influence(block, case), ~(_rows(block, case) > least(block)) | np.eye(3, dtype=bool)
-                return Violation(
-                    f"position {t} moves by {number(float(moved.max()))} when positions after {cut} change, in row {b}",
-                    hint=HINT,
-                    where=(b, t),
-                    size=float(moved.max()),
-                    allowed=least(block),
-                    picture=picture(D),
-                    names=name(D, block) if apart.all() else ("module-batch-mixed",),
-                )
-    return None
+            if found := _leak(block, case, np.abs(block(other) - before)[:, : cut + 1]):
+                return found
+    for setting in (WIDE, LONE, LONG, SINGLE):
+        if found := asked(part, setting, case.key[0], partial(_leaks, case=case, setting=setting)):
+            return found
+    training = in_training(part, case.key[0], x)
+    return _leaks(training, case, Setting("training", B, T)) if training else None
+
+
+def _leaks(block: Instance, case: Case, setting: Setting) -> Violation | None:
+    """What earlier positions know of the last one."""
+    x = setting.x(case.key)
+    other = x.copy()
+    other[:, -1] = setting.x(case.key, stream=200)[:, -1]
+    return _leak(block, case, np.abs(block(other) - block(x))[:, :-1], setting)
+
+
+def _leak(block: Instance, case: Case, moved: Array, setting: Setting = SMALL) -> Violation | None:
+    """A violation where positions move that were to stay: those before what was replaced. shapes: moved (B, t, d)"""
+    if moved.max() <= least(block):
+        return None
+    b, t, _ = (int(i) for i in np.unravel_index(int(np.nan_to_num(moved, nan=np.inf).argmax()), moved.shape))
+    where = f" ({setting.label})" if setting.label else ""
+    B, T = setting.B, setting.T
+    D = influence(block, case, B, T) if T <= SHOWN else None
+    apart = ~(_rows(block, case) > least(block)) | np.eye(3, dtype=bool)
+    known = name(D, block) if D is not None else ()
+    return Violation(
+        f"position {t} moves by {number(float(moved.max()))} when positions after {moved.shape[1] - 1} change,"
+        f" in row {b}{where}",
+        hint=HINT,
+        where=(b, t),
+        size=float(moved.max()),
+        allowed=least(block),
+        picture=picture(D) if D is not None else None,
+        names=known if apart.all() else ("module-batch-mixed",),
+    )
 
 
 @check(
@@ -131,7 +162,7 @@ def earlier_counts(part: Part, case: Case) -> Violation | None:
     D = np.maximum(*(influence(block.redraw(case.key[0] + again), case) for again in (0, 1)))
     unmoved = np.argwhere(np.tri(T, dtype=bool) & ~(least(block) < D))
     if not len(unmoved):
-        return None
+        return _forgets(part, case)
     if found := _nan(block(inputs(case, B, T, WIDTH))):
         return found
     t, s = (int(i) for i in unmoved[0])
@@ -147,13 +178,30 @@ def earlier_counts(part: Part, case: Case) -> Violation | None:
     )
 
 
+def _forgets(part: Part, case: Case) -> Violation | None:
+    """Whether the first of many positions moves none of the last ones, however the parameters are drawn."""
+
+    def moved(block: Instance) -> bool:
+        x = LONG.x(case.key)
+        other = x.copy()
+        other[:, 0] = LONG.x(case.key, stream=100)[:, 0]
+        return not np.abs(block(other) - block(x))[:, -TAIL:].max() <= least(block)
+
+    if any(asked(part, LONG, case.key[0] + again, moved) is not False for again in (0, 1)):
+        return None
+    return Violation(
+        f"none of the last {TAIL} of {LONG.T} positions moves when position 0 changes",
+        hint="Position t consults every position s ≤ t, however far back.",
+    )
+
+
 def _rows(block: Instance, case: Case) -> Array:
     """M[a, b]: the greatest change in row a of the batch when row b is replaced. shapes: (3, 3)"""
-    x, M = inputs(case, 3, T, WIDTH, stream=3), np.zeros((3, 3))
+    x, M = inputs(case, 3, T, block.width, stream=3), np.zeros((3, 3))
     before = block(x)
     for b in range(3):
         other = x.copy()
-        other[b] = inputs(case, T, WIDTH, stream=300 + b)
+        other[b] = inputs(case, T, block.width, stream=300 + b)
         M[:, b] = np.abs(block(other) - before).max(axis=(1, 2))
     return M
 
@@ -174,7 +222,7 @@ def batch_rows_apart(part: Part, case: Case) -> Violation | None:
         return Violation("results are NaN, so nothing can be said of what they depend on", picture=picture(M))
     others = np.argwhere(~np.eye(3, dtype=bool) & ~(least(block) >= M))
     if not len(others) and alone <= 1e3 * least(block):
-        return None
+        return asked(part, WIDE, case.key[0], partial(_mixed, case=case))
     D = influence(block, case) > least(block)
     across = len(others) and not (D & ~np.eye(T, dtype=bool)).any()
     said = "row {} of the batch moves by {} when row {} changes"
@@ -193,47 +241,21 @@ def batch_rows_apart(part: Part, case: Case) -> Violation | None:
     )
 
 
-@check(
-    parts=["@module"],
-    says="Where all positions hold the same vector, all results are the same: the weights of each row sum to 1.",
-    cases=module_cases,
-    needs=("same-shape", "later-is-hidden", "positions-meet", "batch-rows-apart"),
-    numbers=False,
-)
-def weights_sum_to_one(part: Part, case: Case) -> Violation | None:
-    block = build(part).redraw(case.key[0])
-    y = block(np.repeat(inputs(case, B, 1, WIDTH), T, axis=1))
-    size, allowed = max(1.0, float(np.abs(y).max())), 1e-6 if block.precision == "float64" else 1e-4
-    gap = float(np.abs(y - y[:, :1]).max() / size)
-    if gap <= allowed:
-        return None
-    strict = np.abs(y[:, 1:] - y[:, 1:2]).max() <= allowed * size  # the first one alone consults nothing
-    key = "mask-strict-zero" if strict else "module-weights-not-normalized"
-    return Violation(
-        f"the results differ by {number(gap)} of the largest number though every position holds the same vector",
-        hint="Normalize the weights over the consulted positions: softmax(dim=-1), after the mask.",
-        names=(key,) if np.isfinite(y).all() else (),
-    )
-
-
-@check(
-    parts=["@module"],
-    says="Another number of heads gives another result from the same parameters.",
-    cases=module_cases,
-    needs=("same-shape", "same-again", "positions-meet"),
-    numbers=False,
-)
-def heads_count(part: Part, case: Case) -> Violation | None:
-    x = inputs(case, B, T, WIDTH)
-    blocks = [build(part, heads=heads) for heads in (3, 4)]
-    shapes = [[p.shape for p in block.parameters] for block in blocks]
-    if shapes[0] != shapes[1]:
-        return None
-    one, other = (block.redraw(case.key[0])(x) for block in blocks)
-    if not np.abs(one - other).max() <= least(blocks[0]):
-        return None
-    return Violation(
-        "3 heads and 4 heads give the same result from the same parameters",
-        hint="Split queries, keys and values into heads of width // heads, each with a softmax of its own.",
-        names=("module-heads-ignored",),
-    )
+def _mixed(block: Instance, case: Case) -> Violation | None:
+    """Whether one sequence of a larger batch moves when all the others change."""
+    x = WIDE.x(case.key)
+    before = block(x)
+    for b in (0, 2):
+        other = WIDE.x(case.key, stream=300 + b)
+        other[b] = x[b]
+        moved = float(np.abs(block(other) - before)[b].max())
+        if not moved <= least(block):
+            return Violation(
+                f"row {b} of the batch moves by {number(moved)} when the other rows change ({WIDE.B} rows)",
+                hint="The batch is no axis to attend, normalize or sum over; look at view, transpose and dim=.",
+                where=(b,),
+                size=moved,
+                allowed=least(block),
+                names=("module-batch-mixed",),
+            )
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from grader.checks import check
 from grader.checks.module_shapes import inputs, module_cases
 from grader.checks.module_structure import wiring
 from grader.compare import Array, number
+from grader.heads import apart
 from grader.module import WIDTH, Gradients, Instance, Raised, build
+from grader.module_settings import WIDE, asked, in_training
 from grader.part import Part
 from grader.verdict import Violation
 
@@ -72,6 +75,8 @@ def every_parameter(part: Part, case: Case) -> Violation | None:
             hint="Leave requires_grad as it is; a mask is a buffer, not a parameter.",
             names=("module-frozen",),
         )
+    if not np.isfinite(block(x)).all():
+        return Violation("results are not finite, so there is no slope to compare with")
     found = gradients(block, x, c)
     if isinstance(found, Violation):
         return found
@@ -114,15 +119,18 @@ def all_used(part: Part, case: Case) -> Violation | None:
     return Violation(
         f"{block.names(idle) or ', '.join(layers[:6])}: never used",
         hint="Use every layer that __init__ makes, each in its place, or leave it out.",
-        names=() if wiring(part, case) else ("module-parameter-unused",),
+        names=() if wiring(part, case) or apart(part, case.key[0]) else ("module-parameter-unused",),
     )
 
 
 def _moves(block: Instance, place: int, x: Array) -> bool:
-    """Whether the result depends on a parameter."""
+    """Whether the result depends on a parameter: on its direction too, as a multiple may change nothing."""
     block.scale({})
-    before = block(x)
-    block.scale({place: -2.0})
+    before, values = block(x), list(block.values)
+    if (value := values[place]) is not None:
+        step = np.random.default_rng(53).standard_normal(value.shape)
+        values[place] = value + step * float(np.abs(value).max(initial=0.0))
+    block.fill(values)
     after = block(x)
     block.scale({})
     return bool(np.abs(after - before).max() > 1e-7 * np.abs(before).max())
@@ -150,7 +158,7 @@ def _wrong(block: Instance, found: Sequence[Array | None], x: Array, c: Array) -
 
 @check(
     parts=["@module"],
-    says="The gradient of the input is the slope that differences show.",
+    says="The gradient of the input is the slope that differences show, in all sizes, in float32 and in training.",
     cases=module_cases,
     needs=NEEDS,
     numbers=False,
@@ -159,7 +167,53 @@ def input_gradient(part: Part, case: Case) -> Violation | None:
     block = build(part).redraw(case.key[0])
     x, c = (inputs(case, 2, 5, WIDTH, stream=stream) for stream in (5, 6))
     found = gradients(block, x, c, whole=False)
-    return found if isinstance(found, Violation) else _slope(block, x, c, found)
+    if isinstance(found, Violation):
+        return found
+    if cut := _slope(block, x, c, found):
+        return cut
+    wide = asked(part, WIDE, case.key[0], partial(_wide, case=case))
+    return wide or _single(part, case, x, c, found) or _trained(part, case, x, c)
+
+
+def _wide(block: Instance, case: Case) -> Violation | None:
+    """The gradient in a larger setting."""
+    x, c = (WIDE.x(case.key, stream) for stream in (5, 6))
+    found = gradients(block, x, c, whole=False)
+    return _marked(found if isinstance(found, Violation) else _slope(block, x, c, found, even=True), WIDE.label)
+
+
+def _trained(part: Part, case: Case, x: Array, c: Array) -> Violation | None:
+    """The gradient in training, where that draws the same numbers again."""
+    if not (block := in_training(part, case.key[0], x)):
+        return None
+    found = gradients(block, x, c, whole=False)
+    return _marked(found if isinstance(found, Violation) else _slope(block, x, c, found, even=True), "in training")
+
+
+def _single(part: Part, case: Case, x: Array, c: Array, found: Gradients) -> Violation | None:
+    """The gradient in float32 is the one in float64, but for rounding."""
+    if found.x is None:
+        return None
+    block = build(part, precision="float32").redraw(case.key[0])
+    y = build(part).redraw(case.key[0])(x)
+    if not np.abs(block(x) - y).max() <= 1e-3 * np.abs(y).max():
+        return None  # another result has another gradient
+    single = gradients(block, x, c, whole=False)
+    if isinstance(single, Violation):
+        return _marked(single, "float32")
+    gap = np.inf if single.x is None else float(np.abs(single.x - found.x).max() / np.abs(found.x).max())
+    if gap <= 1e-2:
+        return None
+    told = "there is none" if single.x is None else f"they differ by {number(gap)} of the largest number"
+    return Violation(
+        f"the gradient of the input in float32 is not that in float64: {told}",
+        hint=CUT,
+        names=("module-gradient-cut",),
+    )
+
+
+def _marked(found: Violation | None, label: str) -> Violation | None:
+    return found and replace(found, message=f"{found.message} ({label})")
 
 
 def _slope(block: Instance, x: Array, c: Array, found: Gradients, *, even: bool = False) -> Violation | None:

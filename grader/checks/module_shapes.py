@@ -9,7 +9,7 @@ import numpy as np
 
 from grader.cases import SMALLEST, Case
 from grader.checks import check
-from grader.compare import Array, number
+from grader.compare import Array, counted, number
 from grader.module import HEADS, WIDTH, Raised, build
 from grader.part import Part
 from grader.verdict import Violation
@@ -118,7 +118,7 @@ def any_length(part: Part, case: Case) -> Violation | None:
             if T < LONG:
                 raise
             return Violation(
-                f"{T} positions: {fault.message}",
+                f"{counted(T, 'position')}: {fault.message}",
                 hint="Make the mask for the sequence that comes in: its length is x.shape[1].",
                 names=("module-length-limited",),
             )
@@ -137,7 +137,7 @@ def any_length(part: Part, case: Case) -> Violation | None:
 def default_size(part: Part, case: Case) -> Violation | None:
     x = inputs(case, 2, 3, 64)
     try:
-        y = build(part, arguments={}).forward(x)
+        y = build(part, width=64, heads=4, arguments={}).forward(x)
     except Raised as fault:
         return Violation(
             f"DecoderBlock() takes no vectors of width 64: {fault.message}", hint="The defaults are width=64, heads=4."
@@ -172,6 +172,7 @@ def uneven_heads(part: Part, case: Case) -> Violation | None:
     cases=module_cases,
     needs=MEET,
     numbers=False,
+    noted=True,
 )
 def number_types(part: Part, case: Case) -> Violation | None:
     x, block = inputs(case, 2, 5, WIDTH), build(part).redraw(case.key[0])

@@ -139,6 +139,34 @@ _known(
     "Mask with -inf first, then softmax(dim=-1).",
 )
 _known(
+    "softmax-twice",
+    "the softmax is taken twice",
+    "softmax(softmax(S))",
+    "The weights are normalized once more, though they sum to 1 already.",
+    "Take one softmax, of the masked scores.",
+)
+_known(
+    "mask-finite",
+    "the mask does not hold where scores are large",
+    "S = -1e4 for s > t: allowed scores below that lose to masked ones",
+    "A number that is low for ordinary scores is taken for -infinity, or the mask comes after the softmax.",
+    "Mask with -inf before the softmax.",
+)
+_known(
+    "heads-swapped",
+    "heads and their width are exchanged",
+    "width // heads heads, each `heads` wide",
+    "The two axes that width is split into change places.",
+    "Split width into heads of width // heads.",
+)
+_known(
+    "no-output-projection",
+    "no linear map after the heads",
+    "concat(head_1, ..., head_h) in place of concat(head_1, ..., head_h) W_O",
+    "The heads have the right width together, so that nothing seems to be missing.",
+    "End attention in a linear map from width to width.",
+)
+_known(
     "heads-ignored",
     "the number of heads changes nothing",
     "one softmax over the whole width",
@@ -248,6 +276,13 @@ _known(
     "the norm divides by 0",
     "(x - mean) / √variance",
     "eps is left out; rows of equal numbers have variance 0.",
+    "Divide by √(variance + eps).",
+)
+_known(
+    "norm-no-root",
+    "the norm divides by the variance",
+    "(x - mean) / (variance + eps)",
+    "The root is forgotten; where the variance is near 1 it does not show.",
     "Divide by √(variance + eps).",
 )
 _known(

@@ -57,7 +57,69 @@ def _unknown(value: Any, known: set[int]) -> bool:
     torch = get_torch()
     if isinstance(value, torch.nn.Module):
         return any(id(parameter) not in known for parameter in torch.nn.Module.parameters(value))
-    return isinstance(value, torch.Tensor) and bool(value.requires_grad) and id(value) not in known
+    if not isinstance(value, torch.Tensor) or not value.requires_grad or id(value) in known:
+        return False
+    return bool(value.is_leaf) or not _follows(value, known)
+
+
+def _follows(value: Any, known: set[int]) -> bool:
+    """Whether a tensor is computed from known parameters alone, as the weight is that weight norm makes."""
+    nodes, at = [value.grad_fn], 0
+    while at < min(len(nodes), MOST):
+        leaf = getattr(nodes[at], "variable", None)
+        if leaf is not None and id(leaf) not in known:
+            return False
+        nodes += [node for node, _ in nodes[at].next_functions if node is not None and node not in nodes]
+        at += 1
+    return True
+
+
+def lazy(submission: Submission, module: Any) -> bool:
+    """Whether some of its parameters or buffers get their shapes by the first call."""
+    torch = get_torch()
+
+    def found() -> bool:
+        held = (*torch.nn.Module.parameters(module), *torch.nn.Module.buffers(module))
+        return any(torch.nn.parameter.is_lazy(tensor) for tensor in held)
+
+    return bool(submission.run(found))
+
+
+def computed(submission: Submission, module: Any) -> bool:
+    """Whether torch computes some of its weights from parameters before each call: weight norm, spectral norm."""
+    return bool(
+        submission.run(lambda: any(_parametrized(m) or _hooks(m) for m in get_torch().nn.Module.modules(module)))
+    )
+
+
+def as_parameters(submission: Submission, module: Any) -> None:
+    """Make parameters of the weights that torch computes from parameters."""
+    torch = get_torch()
+
+    def settle() -> None:
+        for inner in list(torch.nn.Module.modules(module)):
+            for name in _parametrized(inner):
+                torch.nn.utils.parametrize.remove_parametrizations(inner, name, leave_parametrized=True)
+            for key in _hooks(inner):
+                inner._forward_pre_hooks.pop(key).remove(inner)
+
+    submission.run(settle)
+
+
+def _parametrized(inner: Any) -> list[str]:
+    """The names of the weights with a parametrization."""
+    held = vars(inner).get("_modules", {}).get("parametrizations")
+    return list(held.keys()) if type(held) is get_torch().nn.ModuleDict else []
+
+
+def _hooks(inner: Any) -> list[int]:
+    """The keys of the hooks by which older ways of torch compute a weight."""
+    hooks = vars(inner).get("_forward_pre_hooks", {})
+    return [
+        k
+        for k, hook in hooks.items()
+        if type(hook).__module__.startswith("torch.nn.utils.") and hasattr(hook, "remove")
+    ]
 
 
 def through(submission: Submission, modules: list[Any], x: Any, seed: int) -> list[Any]:

@@ -52,9 +52,31 @@ WRONG = [
     *block("first-values-for-all", "mh-share-head0", "module-parameter-unused", {
         "einsum": (('n, self.w_v)', 'n, self.w_v[:1].expand_as(self.w_v))'),),
     }),
-    *block("projection-missing", "mh-noproj", "module-parameter-unused", {
+    *block("projection-missing", "mh-noproj", "module-no-output-projection", {
         SDPA: (("x = x + self.proj(y.transpose(1, 2).reshape(B, T, C))", "x = x + y.transpose(1, 2).reshape(B, T, C)"),),
     }),
+    *block("queries-for-keys", "own-unused", "module-parameter-unused", {
+        PLAIN: (("self.split(self.key(x))", "self.split(self.query(x))"),),
+    }),
+    *block("memoizes-by-shape", "own-memo", "module-remembers-calls", {
+        PLAIN: (("class DecoderBlock(nn.Module):", "class DecoderBlock(nn.Module):\n    found = {}\n"), (P_OUT, "return self.found.setdefault(x.shape, u + fed)")),
+        HEADS: (("return x + self.ffn(self.ln2(x))", "self.seen = getattr(self, 'seen', {})\n        return self.seen.setdefault(x.shape, x + self.ffn(self.ln2(x)))"),),
+    }),
+    *block("batch-norm", "own-running", "module-remembers-calls", {
+        PLAIN: (("self.norm_1 = nn.LayerNorm(width)", "self.norm_1 = nn.BatchNorm1d(width)"), ("self.norm_1(x)", "self.norm_1(x.transpose(1, 2)).transpose(1, 2)")),
+    }),
+    *block("input-in-bfloat16", "own-half", "module-half-precision", {
+        PLAIN: (("attended = self.attention", "x = x.bfloat16().to(x.dtype)\n        attended = self.attention"),),
+    }),
+    *block("result-in-half", "own-half", "module-half-precision", {
+        PLAIN: ((P_OUT, "return (u + fed).half()"),), SDPA: ((S_2, f"{S_2}.half()"),),
+    }),
+    *block("infinite", "own-infinite", None, {
+        PLAIN: ((P_OUT, "return (u + fed) / 0.0"),),
+    }, note="of what a result depends on nothing can be said"),
+    *block("mask-renormalized", "mask-post-renorm", None, {
+        PLAIN: (('scores = scores.masked_fill(~mask, float("-inf"))', ""), (P_SOFT, P_SOFT + "\n        weights = weights * mask\n        weights = weights / weights.sum(-1, keepdim=True)")),
+    }, note="0/0 where a masked score is far above the others"),
     *block("layers-in-list", "dec-python-list", "module-loose-layers", {
         HEADS: (("nn.ModuleList(Head(width, width // heads) for _ in range(heads))", "[Head(width, width // heads) for _ in range(heads)]"),),
         SDPA: (("nn.ModuleList([nn.LayerNorm(width), nn.LayerNorm(width)])", "[nn.LayerNorm(width), nn.LayerNorm(width)]"),),

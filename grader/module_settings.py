@@ -1,0 +1,74 @@
+"""Knows in which settings a block is asked besides the small one: wide, long, one head, single, training."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from grader.compare import Array
+from grader.module import HEADS, WIDTH, Instance, Precision, Raised, build, student_of
+from grader.part import Part
+from grader.student import Student
+from grader.worker import Crashed
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Sizes that a block is made in and asked for: `label` says which, in a sentence's end."""
+
+    label: str
+    B: int
+    T: int
+    width: int = WIDTH
+    heads: int = HEADS
+    precision: Precision | None = None
+
+    def x(self, key: tuple[int, ...], stream: int = 0) -> Array:
+        """Random vectors. shapes: (B, T, d)"""
+        drawn: Array = np.random.default_rng((*key, stream)).standard_normal((self.B, self.T, self.width))
+        return drawn
+
+
+WIDE = Setting("width 64, 4 heads, 20 positions", 4, 20, 64, 4)
+LONE = Setting("one head", 2, 9, 10, 1)
+LONG = Setting("200 positions", 1, 200)
+SINGLE = Setting("float32", 2, 8, precision="float32")
+_failed: WeakKeyDictionary[Student, set[Setting]] = WeakKeyDictionary()
+
+
+def asked(part: Part, setting: Setting, seed: int, question: Callable[[Instance], R]) -> R | None:
+    """What a redrawn block answers in a setting; None where it does not work there, which other checks say."""
+    failed = _failed.setdefault(student_of(part), set())
+    if setting in failed:
+        return None
+    try:
+        block = build(part, width=setting.width, heads=setting.heads, precision=setting.precision)
+        return question(block.redraw(seed))
+    except (Raised, Crashed):
+        failed.add(setting)
+        return None
+
+
+def in_training(part: Part, seed: int, x: Array) -> Instance | None:
+    """A redrawn block in training; None where two calls that begin with the same random numbers disagree.
+
+    Dropout draws the same numbers for the same shapes, so what holds in evaluation holds here. None also where training
+    changes what evaluation gives, as another check says.
+    """
+    block = build(part, fresh=True, plain=True).redraw(seed)
+    before = block.forward(x)
+    try:
+        block.train(True)
+        once, twice = block.forward(x), block.forward(x)
+        block.train(False)
+        after = block.forward(x)
+        block.train(True)
+    except Raised:
+        return None
+    return block if np.array_equal(once, twice) and np.array_equal(before, after) else None
