@@ -14,13 +14,15 @@ from typing import Any, Protocol
 from grader import kept
 from grader.cli import fault_text
 from grader.fingerprint import grader_sha256
-from grader.gradebook import NOT_GRADED, Row
+from grader.gradebook import NOT_GRADED, Row, problem
 from grader.lane import Answer, Fault, Lane, Parcel, address
 from grader.names import Task
 from grader.reports import Report
 from grader.spec import Spec
 from grader.submission import Submission, Unreadable, read
 from grader.worker.levels import resolve
+
+LONGEST_REASON = 160  # characters of a line; the gradebook has the rest
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,14 @@ class Outcome:
         r = self.rubric
         passed = "passed" if r["passed"] else "not passed" if r["status"] == "graded" else str(r["status"])
         again = " (graded before)" if self.resumed else ""
-        return f"{self.task.name}: {round(r['score'], 2):g} of {r['max_score']:g} ({r['percent']:g} %), {passed}{again}"
+        why = f": {_short(problem(r))}" if problem(r) else ""
+        score = f"{round(r['score'], 2):g} of {r['max_score']:g} ({r['percent']:g} %)"
+        return f"{self.task.name}: {score}, {passed}{again}{why}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_REASON else f"{line[:LONGEST_REASON]}…"
 
 
 def run(tasks: Sequence[Task], order: Order, jobs: int = 1) -> Generator[Outcome, None, None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -60,13 +61,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         return _status(cli.main(args=arguments, prog_name="grader", standalone_mode=False))
     except click.ClickException as error:
-        error.show()
+        with suppress(BrokenPipeError):
+            error.show()
         return UNUSABLE
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+        with suppress(BrokenPipeError):
+            click.echo("interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - the reader has gone; end in silence
+    except BrokenPipeError:  # of a command that only tells something: those that grade go on, and keep their status
+        from grader.output import reader_gone
+
+        reader_gone(sys.stdout)
         return PASSED
     except Exception as error:
         if os.environ.get("GRADER_DEBUG") == "1":
@@ -80,13 +85,14 @@ def _status(value: Any) -> int:
 
 def explained(error: Exception) -> int:
     """One line for whatever else was raised: a spec that cannot be used, or a fault of ours."""
+    from grader.output import say
     from grader.spec import SpecError
 
     if isinstance(error, SpecError):
-        click.echo(f"Error: {error}", err=True)
+        say(f"Error: {error}", err=True)
         return UNUSABLE
-    click.echo(f"grader: not graded: {fault_text(error)}", err=True)
-    click.echo(
+    say(f"grader: not graded: {fault_text(error)}", err=True)
+    say(
         "The grader or this machine failed, not the submission. Run it again with GRADER_DEBUG=1 for the details, and"
         f" report them with the submission and the version (grader {__version__}).",
         err=True,

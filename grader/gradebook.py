@@ -10,7 +10,7 @@ from typing import Any
 
 COLUMNS = ("name", "score", "max_score", "percent", "passed", "status", "sha256", "reason")
 NOT_GRADED = "not-graded"
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what makes a spreadsheet compute a cell
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # what makes a spreadsheet compute a cell
 
 
 @dataclass(frozen=True)
@@ -33,15 +33,21 @@ def gradebook(rows: Iterable[Row]) -> str:
 
 
 def merged(new: Iterable[Row], old: str, keep: Callable[[str], bool]) -> str:
-    """The CSV of these rows, and below them those of another gradebook that have other names and are to be kept."""
+    """The CSV of these rows, and below them those of another gradebook that have other names and are to be kept.
+
+    keep   whether to keep a row, by its name as `cell` writes it
+    """
     rows = list(new)
     names = {cell(row.name) for row in rows}
-    kept = list(csv.reader(StringIO(old)))
+    try:
+        kept = list(csv.reader(StringIO(old)))
+    except csv.Error:  # it is no gradebook
+        kept = []
     if not kept or tuple(kept[0]) != COLUMNS:
         return gradebook(rows)
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerows(line for line in kept[1:] if line and line[0] not in names and keep(line[0].removeprefix("'")))
+    writer.writerows(line for line in kept[1:] if line and line[0] not in names and keep(line[0]))
     return gradebook(rows) + out.getvalue()
 
 
@@ -63,14 +69,16 @@ def _values(row: Row) -> tuple[Any, ...]:
 
 
 def problem(rubric: dict[str, Any]) -> str:
-    """Why a submission that is not graded could not be; nothing for one that is."""
+    """Why a submission that is not graded could not be; nothing for one that is. Also of a rubric's head."""
     if rubric["status"] == "graded":
         return ""
+    if "problem" in rubric:
+        return str(rubric["problem"])
     checks = (check for criterion in rubric.get("criteria", ()) for check in criterion["checks"])
     return next((str(check["message"]) for check in checks), "")
 
 
 def cell(value: object) -> str:
-    """A cell's text; what a spreadsheet would take for a formula gets an apostrophe in front."""
-    text = " ".join(str(value).split(" ")).replace("\n", " ")
+    """A cell's text in one line; what a spreadsheet would take for a formula gets an apostrophe in front."""
+    text = " ".join(str(value).split())
     return f"'{text}" if text.startswith(FORMULA) else text

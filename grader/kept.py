@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from grader.gradebook import problem
 from grader.lane import RUBRIC, Parcel
 from grader.output import write_whole
 from grader.submission import Submission
@@ -40,8 +41,9 @@ def keep(folder: Path, files: Mapping[str, str], grader_sha256: str) -> dict[str
 
 
 def head(rubric: dict[str, Any]) -> dict[str, Any]:
-    """A rubric without its criteria: what is kept in memory of each of thousands."""
-    return {key: value for key, value in rubric.items() if key not in ("criteria", "misconceptions")}
+    """A rubric without its criteria, with its `problem`: what is kept in memory of each of thousands."""
+    short = {key: value for key, value in rubric.items() if key not in ("criteria", "misconceptions")}
+    return {**short, "problem": problem(rubric)}
 
 
 def origin(parcel: Parcel, isolation: str) -> dict[str, Any]:

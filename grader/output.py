@@ -59,7 +59,32 @@ def say(text: str, *, err: bool = False, end: str = "\n") -> None:
     from grader.reports._text import encodable
 
     stream = sys.stderr if err else sys.stdout
-    click.echo(encodable(text, getattr(stream, "encoding", None)), err=err, nl=end == "\n", color=sheet(stream).color)
+    shown, color = encodable(text, getattr(stream, "encoding", None)), sheet(stream).color
+    try:
+        click.echo(shown, err=err, nl=end == "\n", color=color)
+    except BrokenPipeError:
+        reader_gone(stream)
+
+
+def pour(text: str) -> None:
+    """Print data for a program, in UTF-8 whatever the terminal has."""
+    try:
+        sys.stdout.flush()
+        if hasattr(sys.stdout, "buffer"):
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+        else:
+            sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        reader_gone(sys.stdout)
+
+
+def reader_gone(stream: TextIO) -> None:
+    """Who read this stream has ended: what is still written there goes nowhere, and what is being done goes on."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -18,7 +18,7 @@ PATIENCE = 2.0
 
 
 @contextmanager
-def progress(tasks: Sequence[Task]) -> Iterator[Callable[[Outcome], None]]:
+def progress(tasks: Sequence[Task], *, err: bool = False) -> Iterator[Callable[[Outcome], None]]:
     """Tell each outcome once all before it are there, so that two runs read the same; the bar counts what is done."""
     waiting: dict[str, Outcome] = {}
     told = 0
@@ -28,7 +28,7 @@ def progress(tasks: Sequence[Task]) -> Iterator[Callable[[Outcome], None]]:
             nonlocal told
             waiting[outcome.task.name] = outcome
             while told < len(tasks) and tasks[told].name in waiting:
-                _line(waiting.pop(tasks[told].name))
+                _line(waiting.pop(tasks[told].name), err)
                 told += 1
             advance()
 
@@ -37,13 +37,13 @@ def progress(tasks: Sequence[Task]) -> Iterator[Callable[[Outcome], None]]:
         finally:
             for task in tasks:
                 if task.name in waiting:
-                    _line(waiting.pop(task.name))
+                    _line(waiting.pop(task.name), err)
 
 
-def _line(outcome: Outcome) -> None:
+def _line(outcome: Outcome, err: bool) -> None:
     from grader.reports._text import clean
 
-    say(clean(str(outcome)))
+    say(clean(str(outcome)), err=err)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,8 +37,11 @@ def command(
     seed: int,
 ) -> int:
     """Grade PATH: a .py file, or a folder that holds the assignment's file (default: this folder)."""
+    from grader.cli import Unusable
     from grader.hosts import start_early
 
+    if html is not None and str(html) == "-":
+        raise Unusable("--html writes a page into a file, and - is none; name one, such as report.html")
     start_early(path)
     from grader.engine import plan
     from grader.spec import load
@@ -112,11 +114,11 @@ def _graded(path: Path, spec: Spec, only: tuple[str, ...] | None, seed: int, hos
 
 
 def _shown(result: Result, only: tuple[str, ...] | None, html: Path | None, json_: str | None) -> None:
-    from grader.output import say, sheet
+    from grader.output import pour, say, sheet
     from grader.reports.terminal import render
 
     if json_ == "-":
-        sys.stdout.write(result.to_json())
+        pour(result.to_json())
     else:
         paper = sheet()
         say(render(result, only=only, width=paper.width, color=paper.color, ascii=paper.ascii), end="")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
 @click.option("--isolation", metavar="LEVEL", help="How a submission's process is confined.  [default: the strongest]")
 @click.option("--resume", is_flag=True, help="Leave what is graded already and has not changed.")
 @click.option(
-    "--json", "json_", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False), help="One PATH's rubric."
+    "--json",
+    "json_",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="One PATH's rubric; - prints it, and nothing else.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="Other numbers in the cases.")
 @click.option("--cluster", metavar="ADDRESS", help="Grade on the workers of a Dask scheduler, such as tcp://host:8786.")
@@ -55,8 +60,10 @@ def command(
         start_early(paths[0], level)
     from grader import batch, names
     from grader.engine import plan
+    from grader.output import pour, say
     from grader.progress import progress
     from grader.spec import load
+    from grader.submission.crowd import refusal
     from grader.worker import GraderFault
 
     tasks = names.tasks(paths)
@@ -64,12 +71,17 @@ def command(
         raise Unusable(f"--json takes one PATH, {len(tasks)} are given; every rubric is in {out} anyway")
     spec = load(assignment)
     plan(spec)  # a spec that cannot be used is said before anything is graded
+    if why := refusal(paths, spec):
+        raise Unusable(why)
+    printed = json_ is not None and str(json_) == "-"
     order = batch.Order(spec, out, _reports(formats), seed, level, resume, cluster)
     done: dict[str, Outcome] = {}
     try:
         with _terminable():
             out.mkdir(parents=True, exist_ok=True)
-            with progress(tasks) as tell, closing(batch.run(tasks, order, jobs)) as running:
+            if json_ is not None and not printed:
+                _without(json_, out / tasks[0].name / "rubric.json")
+            with progress(tasks, err=printed) as tell, closing(batch.run(tasks, order, jobs)) as running:
                 for outcome in running:
                     done[outcome.task.name] = outcome
                     tell(outcome)
@@ -81,7 +93,7 @@ def command(
         if isinstance(error, GraderFault):
             raise
         graded = sum(outcome.rubric is not None for outcome in done.values())
-        click.echo(
+        say(
             f"interrupted: {graded} of {len(tasks)} are graded, and stay; the same command with --resume goes on from"
             " there",
             err=True,
@@ -92,9 +104,13 @@ def command(
     outcomes = [done[task.name] for task in tasks]
     _gradebook(out, outcomes)
     if json_ is not None and outcomes[0].rubric is not None:
-        _copy(out / outcomes[0].task.name / "rubric.json", json_)
+        rubric = (out / outcomes[0].task.name / "rubric.json").read_text("utf-8")
+        if printed:
+            pour(rubric)
+        else:
+            _written(json_, rubric)
     if faults := [outcome for outcome in outcomes if outcome.rubric is None]:
-        click.echo(_remedy(faults), err=True)
+        say(_remedy(faults), err=True)
         return FAULT
     return PASSED if all(outcome.rubric and outcome.rubric["passed"] for outcome in outcomes) else BELOW
 
@@ -139,16 +155,31 @@ def _reports(formats: Sequence[str]) -> list[Report]:
 
 
 def _gradebook(out: Path, outcomes: Sequence[Outcome]) -> None:
-    from grader.gradebook import gradebook
+    """These submissions' rows, and those of earlier ones whose results still lie there."""
+    from grader.gradebook import cell, merged
     from grader.output import write_whole
 
-    write_whole(out / "gradebook.csv", gradebook(outcome.row for outcome in outcomes))
+    file, old = out / "gradebook.csv", ""
+    with suppress(OSError, UnicodeDecodeError):
+        old = file.read_text("utf-8")
+    there = {cell(rubric.parent.name) for rubric in out.glob("*/rubric.json")}
+    write_whole(file, merged((outcome.row for outcome in outcomes), old, there.__contains__))
 
 
-def _copy(rubric: Path, target: Path) -> None:
+def _written(path: Path, text: str) -> None:
+    from grader.cli import Unusable
     from grader.output import write_whole
 
-    write_whole(target, rubric.read_text("utf-8"))
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise Unusable(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def _without(target: Path, rubric: Path) -> None:
+    """An earlier result must not pass for this one, should it not be graded; the rubric itself is seen to elsewhere."""
+    if os.path.realpath(target) != os.path.realpath(rubric):
+        target.unlink(missing_ok=True)
 
 
 def _remedy(faults: Sequence[Outcome]) -> str:

@@ -11,7 +11,9 @@ import pytest
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare the ini keys."""
     parser.addini("grader_assignment", "id of an assignment or path of its spec; its checks become items", default="")
-    parser.addini("grader_submission", "file or folder to grade; default: the folder of the ini file", default="")
+    parser.addini(
+        "grader_submission", "file or folder to grade, seen from the ini file's folder; default: that", default=""
+    )
     parser.addini("grader_seed", "changes the numbers of the cases", default="0")
 
 

@@ -27,7 +27,7 @@ def take_over(config: pytest.Config, home: Path) -> None:
     try:
         spec = load(str(home / name) if name.endswith(".toml") else name)
         seed = _seed(str(config.getini("grader_seed")))
-        grading = Grading(config.getini("grader_submission") or home, spec, seed=seed)
+        grading = Grading(home / str(config.getini("grader_submission")), spec, seed=seed)
     except (SpecError, RegistrationError, ValueError) as error:
         raise pytest.UsageError(str(error)) from error
     config.stash[RUN] = run = Run(grading)

@@ -70,7 +70,7 @@ def read(path: str | Path, filename: str) -> Submission:
         if path.name == filename:
             return _folder(path, path.parent, filename)
         module = path.stem if path.stem.isidentifier() and path.stem != ADAPTERS else Path(filename).stem
-        return _submission(shown(path.stem), path, {f"{module}.py": _bytes(path)}, module)
+        return _submission(shown(path.stem), path, {f"{module}.py": plain_bytes(path)}, module)
 
 
 def shown(path: str | Path) -> str:
@@ -102,7 +102,7 @@ def _folder(path: Path, folder: Path, filename: str) -> Submission:
     sources: dict[str, bytes] = {}
     total = 0
     for name in _python_files(folder):
-        data = _bytes(folder / name)
+        data = plain_bytes(folder / name)
         total += len(data)
         if len(sources) >= MAX_FILES or total > MAX_BYTES:
             raise Unreadable(
@@ -157,7 +157,8 @@ def _linked(path: str, root: str) -> bool:
 _PLAIN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe would be waited for
 
 
-def _bytes(path: Path) -> bytes:
+def plain_bytes(path: Path) -> bytes:
+    """What a file holds. errors: Unreadable for what is none or is too large, OSError."""
     if not stat.S_ISREG(os.stat(path).st_mode):  # opening a device may already do something
         raise Unreadable(f"{shown(path)}: is no file")
     with open(os.open(path, _PLAIN), "rb") as file:
