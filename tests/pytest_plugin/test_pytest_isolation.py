@@ -66,7 +66,7 @@ def test_the_launcher_refuses_an_unknown_assignment(tmp_path):
     command = [sys.executable, "-I", "-m", "grader.pytest_plugin", ".", "--assignment", "no-such"]
     ran = run(tmp_path, *command)
     assert ran.status == 2
-    assert "there are: decoder-block, encoder-block, hand-decoder;" in ran.out
+    assert "there are: decoder-block, decoder-lm, encoder-block, hand-decoder;" in ran.out
 
 
 def test_without_the_key_the_plugin_loads_nothing(tmp_path):
