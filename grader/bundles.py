@@ -17,6 +17,8 @@ from grader.worker import BadResult, Handle, Raised
 __all__ = ["NAME", "BadResult", "Files", "Held", "Raised", "Saved", "State", "load", "reordered", "save"]
 
 FOLDER, NAME = "bundle", "model.bundle"
+PATH = f"{FOLDER}/{NAME}"  # within the working folder, so that messages with it are the same in every run
+MOST, GREEDY = 1000, 6  # ids of a vocabulary; tokens that are generated
 MERGES, SPECIAL = 12, ("<|end|>", "<|user|>")
 TEXT = "the old dog barks, the old cow moos, the young owl hoots; " * 3
 TEXTS = (TEXT, "<|user|>the dog?<|end|>", "caf\xe9\r\n", *SPECIAL)
@@ -42,6 +44,8 @@ class State:
         """Whether the logits agree to single precision."""
         if self.logits.shape != other.logits.shape:
             return False
+        if np.array_equal(self.logits, other.logits, equal_nan=True):
+            return True
         size = max(1.0, float(np.abs(self.logits).max(initial=0.0)))
         return bool(np.abs(self.logits - other.logits).max(initial=0.0) <= 1e-5 * size)
 
@@ -73,6 +77,18 @@ class Held:
         logits = asked.ask(self.part.part, lambda w: w.call(str(self.module), (self.row,))).value
         return State(dict(zip(names, values, strict=True)), told["training"], np.asarray(logits, np.float64))
 
+    def greedy(self) -> list[float] | None:
+        """What generate gives at temperature 0 for a short prompt; None where it does not work."""
+        asked, prompt = student_of(self.part), [int(i) for i in self.row[0, :2]]
+        if not asked.defines("generate"):
+            return None
+        args = self.module, prompt, GREEDY, 0.0
+        try:
+            given = asked.ask(self.part.part, lambda w: w.call("generate", args)).value
+        except (Raised, BadResult):
+            return None
+        return [float(i) for i in given.ravel()[:GREEDY]]
+
     def ids(self) -> tuple[int, list[list[int]]]:
         """The tokenizer: vocab_size, and the ids of some texts."""
         tokens = made(self.part, self.tokenizer)
@@ -85,6 +101,7 @@ class Saved:
 
     files: Files
     state: State
+    greedy: list[float] | None
     ids: tuple[int, list[list[int]]]
     generation: dict[str, Any]
     row: Array
@@ -99,26 +116,28 @@ def reordered(part: Part, held: Held) -> bool:
 def save(part: Part, generation: dict[str, Any], seed: int, **arguments: Any) -> Saved:
     """A bundle of a tokenizer with special tokens and of a model in training, with numbers of ordinary size."""
     tokens = train(part, TEXT, BYTES + MERGES + len(SPECIAL), SPECIAL)
-    lm = model(part, precision="float32", fresh=True, **{"vocab_size": tokens.vocab_size, **arguments})
+    lm = model(part, precision="float32", fresh=True, **{"vocab_size": min(tokens.vocab_size, MOST), **arguments})
     lm.redraw(seed)
     row: Array = np.random.default_rng((seed, 83)).integers(0, lm.vocab_size, (1, lm.arguments["context"]))
     held = Held(part, lm.handle, tokens.handle, generation, row)
-    state, ids = held.state(), held.ids()
+    state, greedy, ids = held.state(), held.greedy(), held.ids()
     lm.instance.train(True)
-    args = f"{placed(part, FOLDER)}/{NAME}", lm.handle, tokens.handle, generation
+    placed(part, FOLDER)
+    args = PATH, lm.handle, tokens.handle, generation
     student_of(part).ask(part.part, lambda w: w.call("save_bundle", args, "none"))
-    return Saved(taken(part, FOLDER), state, ids, generation, row)
+    return Saved(taken(part, FOLDER), state, greedy, ids, generation, row)
 
 
 def load(part: Part, saved: Saved, files: Files | None = None) -> Held:
     """What load_bundle gives for the files, or for other ones. errors: BadResult for what is no three values."""
     given = saved.files if files is None else files
-    path, want = f"{brought(part, FOLDER, given)}/{NAME}", ("handle", "handle", "tree")
+    brought(part, FOLDER, given)
+    want = ("handle", "handle", "tree")
     module, tokenizer, generation = (
         student_of(part)
         .ask(
             part.part,
-            lambda w: w.call("load_bundle", (path,), want),  # type: ignore[arg-type]
+            lambda w: w.call("load_bundle", (PATH,), want),  # type: ignore[arg-type]
         )
         .value
     )

@@ -64,7 +64,8 @@ class Tokens:
 
     def save(self, folder: str, name: str) -> Files:
         """The files that `save` has written, which are not there any more."""
-        path = placed(self.part, folder) + "/" + name
+        placed(self.part, folder)
+        path = f"{folder}/{name}"  # within the working folder, so that messages with it are the same in every run
         student_of(self.part).ask(self.part.part, lambda w: w.call(f"{self.handle}.save", (path,), "none"))
         return taken(self.part, folder)
 
@@ -107,7 +108,8 @@ def made(part: Part, handle: Handle) -> Tokens:
 
 def load(there: Part, folder: str, files: Files, name: str) -> Tokens:
     """A tokenizer from the files of one that was saved elsewhere under this name."""
-    path = f"{brought(there, folder, files)}/{name}"
+    brought(there, folder, files)
+    path = f"{folder}/{name}"
     reply = student_of(there).ask(there.part, lambda w: w.call(f"{TOKENIZER}.load", (path,), "handle"))
     return made(there, reply.value)
 
@@ -120,9 +122,9 @@ def limited(part: Part, target: str, args: tuple[Any, ...], want: str, seconds: 
     return None if told["late"] else told["value"]
 
 
-def placed(part: Part, folder: str) -> str:
-    """The path of a new folder in the process's private one."""
-    return str(student_of(part).ask(part.part, lambda w: w.op("file_place", folder=folder)).value)
+def placed(part: Part, folder: str) -> None:
+    """A new folder in the process's private one, which is its working folder."""
+    student_of(part).ask(part.part, lambda w: w.op("file_place", folder=folder))
 
 
 def taken(part: Part, folder: str) -> Files:
@@ -137,10 +139,10 @@ def taken(part: Part, folder: str) -> Files:
     return files
 
 
-def brought(part: Part, folder: str, files: Files) -> str:
-    """Files into a folder of the process's private one; the folder's path."""
+def brought(part: Part, folder: str, files: Files) -> None:
+    """Files into a folder of the process's private one."""
     given = list(files.items())
-    return str(student_of(part).ask(part.part, lambda w: w.op("file_put", folder=folder, files=given)).value)
+    student_of(part).ask(part.part, lambda w: w.op("file_put", folder=folder, files=given))
 
 
 def elsewhere(part: Part, *, hash_seed: int = 0) -> Part:

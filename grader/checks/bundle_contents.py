@@ -32,6 +32,11 @@ def holds_the_model(part: Part, case: Case) -> Violation | None:
                 hint="Write all arguments of DecoderLM: heads and rotary cannot be read off the weights.",
                 names=("bundle-architecture-lost",),
             )
+        if saved.greedy is not None and held.greedy() != saved.greedy:
+            return Violation(
+                f"greedy generation goes on otherwise after loading, with the same weights and logits{said}",
+                hint="Write all arguments of DecoderLM, and whatever decode uses besides.",
+            )
         if state.training:
             return Violation(
                 f"the model is in training after loading{said}",

@@ -1,4 +1,4 @@
-"""Make an empty folder in the process's private folder, for files that the submission writes."""
+"""Make an empty folder in the process's private folder, which is its working folder, for files to be written."""
 
 import os
 from typing import Any
@@ -6,11 +6,9 @@ from typing import Any
 from ..submission import Submission
 from ..tree import unpack
 
-_mkdir, _getcwd, _join = os.mkdir, os.getcwd, os.path.join
+_mkdir = os.mkdir
 
 
-def run(submission: Submission, arguments: Any, body: bytearray) -> str:
-    """arguments: folder, a plain name that is not there yet -> its path."""
-    path = _join(_getcwd(), unpack(arguments, body, submission.leaf)["folder"])
-    submission.run(_mkdir, path)
-    return path
+def run(submission: Submission, arguments: Any, body: bytearray) -> None:
+    """arguments: folder, a plain name that is not there yet."""
+    submission.run(_mkdir, unpack(arguments, body, submission.leaf)["folder"])

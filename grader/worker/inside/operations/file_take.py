@@ -11,13 +11,13 @@ from ..tree import unpack
 
 _MOST = 200
 _open, _read, _close, _remove, _rmdir, _scan = os.open, os.read, os.close, os.remove, os.rmdir, os.scandir
-_getcwd, _join, _bytes = os.getcwd, os.path.join, np.frombuffer
+_bytes = np.frombuffer
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
 
 
 def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
     """arguments: folder -> files: [(name below it with "/" between, bytes)], in the order of their names."""
-    folder = _join(_getcwd(), unpack(arguments, body, submission.leaf)["folder"])
+    folder = unpack(arguments, body, submission.leaf)["folder"]
     found: list[Any] = []
     submission.run(_take, folder, "", found, int(submission.limits["result_bytes"]))
     return {"files": sorted(found, key=lambda item: str(item[0]))}
