@@ -76,7 +76,7 @@ def wrong_angles(d_k: int, width: int) -> Iterator[tuple[str, Array]]:
     for exponent in (-i / d_k, -4 * i / d_k, 2 * i / d_k, -2 * (i + 1) / d_k):
         yield "lm-rotary-exponent", BASE**exponent
     yield "lm-rotary-width", BASE ** (-2 * i / width)
-    for base in (100.0, 1000.0, 5000.0, 20000.0, 50000.0, 100000.0, 500000.0, 1000000.0):
+    for base in (1000.0, 5000.0, 20000.0, 50000.0, 100000.0, 500000.0, 1000000.0):
         yield "lm-rotary-base", base ** (-2 * i / d_k)
 
 

@@ -106,6 +106,11 @@ def lm_later_is_hidden(part: Part, case: Case) -> Violation | None:
     return None
 
 
+def known(part: Part, case: Case, otherwise: tuple[str, ...]) -> tuple[str, ...]:
+    """What the numbers show, or else another name, where it is not the mask's mistake that is seen."""
+    return names(part, case.key[0]) or (otherwise if lm_later_is_hidden(part, case) is None else ())
+
+
 def _whole_future(m: Model, case: Case, length: int) -> Violation | None:
     """All tokens after a cut replaced at once."""
     x = tokens(case, B, length)
@@ -180,7 +185,7 @@ def lm_batch_rows_apart(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="The logits of the first t tokens alone are those that the whole sequence has there.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-finite", "lm-later-is-hidden", "lm-tokens-meet"),
+    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-finite", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_prefix_agrees(part: Part, case: Case) -> Violation | None:
@@ -194,7 +199,7 @@ def lm_prefix_agrees(part: Part, case: Case) -> Violation | None:
                     f"with rotary={rotary}, logits of the first {t} tokens differ by {number(gap)} from those that all"
                     f" {CONTEXT} tokens have there",
                     hint="Position t depends on tokens 0..t alone: nothing is counted from the end or divided by T.",
-                    names=names(part, case.key[0]) or (("lm-length-matters",) if rotary else ()),
+                    names=known(part, case, ("lm-length-matters",) if rotary else ()),
                 )
     return None
 
@@ -218,7 +223,7 @@ def lm_order_counts(part: Part, case: Case) -> Violation | None:
                 f"with rotary={rotary} and {layers} layer{'s' * (layers > 1)}, the last logits are the same in whatever"
                 " order the tokens before stand",
                 hint="Turn queries and keys by their positions." if rotary else "Add P[:T] to the embeddings.",
-                names=names(part, case.key[0]) or _unordered(m, rotary),
+                names=known(part, case, _unordered(m, rotary)),
             )
     return None
 

@@ -49,7 +49,7 @@ def lm_registered(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="Each layer has parameters of its own: every further one brings the same number of them.",
     cases=only_once,
-    needs=("lm-shape", "lm-registered"),
+    needs=("lm-shape", "lm-registered", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_layers_apart(part: Part, case: Case) -> Violation | None:
@@ -91,7 +91,7 @@ def _sides(m: Model, kind: int) -> int:
     parts=["DecoderLM"],
     says="Every parameter learns: its gradient is the slope that differences show.",
     cases=only_once,
-    needs=(*NEEDS, "lm-registered"),
+    needs=(*NEEDS, "lm-registered", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_every_parameter(part: Part, case: Case) -> Violation | None:
@@ -128,7 +128,13 @@ def _frozen(part: Part, rotary: bool) -> list[int]:
     return [
         place
         for place, a, b in zip(places, left, right, strict=True)
-        if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b) and np.ptp(a) > 0)
+        if not (
+            isinstance(a, np.ndarray)
+            and isinstance(b, np.ndarray)
+            and np.array_equal(a, b)
+            and a.size
+            and np.ptp(a) > 0
+        )
     ]
 
 
@@ -161,7 +167,7 @@ def _wrong(m: Model, found: Sequence[Array | None], x: Array, c: Array) -> list[
     parts=["DecoderLM"],
     says="Logits depend on every parameter, but for a shift of the keys, which the softmax takes out again.",
     cases=only_once,
-    needs=(*NEEDS, "lm-registered", "lm-every-parameter"),
+    needs=(*NEEDS, "lm-tokens-meet", "lm-registered", "lm-every-parameter"),
     numbers=False,
 )
 def lm_all_used(part: Part, case: Case) -> Violation | None:

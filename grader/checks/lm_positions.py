@@ -6,6 +6,7 @@ import numpy as np
 
 from grader.cases import Case, only_once
 from grader.checks import check
+from grader.checks.lm_dependence import known
 from grader.checks.lm_shapes import drawn, least, tokens
 from grader.compare import Array, number
 from grader.lm import SIZES, Model, model
@@ -20,6 +21,7 @@ NEEDS = ("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-finite", "lm-
 TURN = "Turn queries and keys, in pairs (i, i + d_k/2), by position · 10000^(-2i/d_k), and nothing else."
 LONG, HEADS, WIDTH = 200, 3, 24  # d_k = 8: four pairs
 ROWS = (0, 1, 2, 5, 11, 23, 40, 63, 90, 127, 150, 180, LONG - 1)
+MOST = 400  # vectors among which q and k are looked for
 FAR, FAR_ROWS = 2304, (63, 600, 2303)
 
 
@@ -39,7 +41,7 @@ def room(m: Model) -> float:
     parts=["DecoderLM"],
     says="Where rotary is True, one token repeated gives the same logits at all positions: values are not turned.",
     cases=only_once,
-    needs=(*NEEDS, "lm-later-is-hidden"),
+    needs=NEEDS,
     numbers=False,
 )
 def lm_repeated_token(part: Part, case: Case) -> Violation | None:
@@ -51,7 +53,7 @@ def lm_repeated_token(part: Part, case: Case) -> Violation | None:
     return Violation(
         f"the logits differ by {number(gap)} though every position holds the same token",
         hint="Only queries and keys are turned; nothing is added to the embeddings; each row of weights sums to 1.",
-        names=names(part, case.key[0]) or _absolute(part, case),
+        names=known(part, case, _absolute(part, case)),
     )
 
 
@@ -134,7 +136,8 @@ def _factors(seen: Watched, d_k: int, near: float) -> list[float]:
     blocks += [p[:, at : at + WIDTH][:, i::HEADS] for p in seen.projections for at in _wide(p) for i in range(HEADS)]
     if not blocks or len(seen.scores) != 3 * HEADS:
         return []
-    dots = np.einsum("ibk,jbk->ijb", np.array(blocks), np.array(blocks))
+    stacked = np.array(blocks[:MOST])
+    dots = np.einsum("ibk,jbk->ijb", stacked, stacked)
     at_first = seen.scores[:, 0, 0]
     for order in (at_first.reshape(3, HEADS).T, at_first.reshape(HEADS, 3)):
         found: list[float] | None = None
@@ -142,7 +145,7 @@ def _factors(seen: Watched, d_k: int, near: float) -> list[float]:
             with np.errstate(all="ignore"):
                 ratio = head / dots
             mean = ratio.mean(axis=-1)
-            steady = np.isfinite(mean) & (np.ptp(ratio, axis=-1) <= near * np.abs(mean))
+            steady = np.isfinite(mean) & (mean != 0) & (np.ptp(ratio, axis=-1) <= near * np.abs(mean))
             here = sorted({float(f"{c:.4g}") for c in mean[steady]})
             found = here if found is None else [c for c in found if any(abs(c / other - 1) < near for other in here)]
         if found:
@@ -197,7 +200,7 @@ def table(part: Part, *, rotary: bool) -> int | None:
     parts=["DecoderLM"],
     says="Where rotary is False, row t of a learned table belongs to position t, and nothing is turned.",
     cases=only_once,
-    needs=(*NEEDS, "lm-later-is-hidden", "lm-every-parameter"),
+    needs=(*NEEDS, "lm-every-parameter"),
     numbers=False,
 )
 def lm_learned_positions(part: Part, case: Case) -> Violation | None:
@@ -207,7 +210,7 @@ def lm_learned_positions(part: Part, case: Case) -> Violation | None:
         return Violation(
             "with rotary=False, no parameter grows with the context",
             hint=hint,
-            names=names(part, case.key[0]) or (("lm-positions-not-learned",) if _ordered(m) else ()),
+            names=known(part, case, ("lm-positions-not-learned",) if _ordered(m) else ()),
         )
     shape = m.instance.parameters[place].shape
     axis = next((i for i, size in enumerate(shape) if CONTEXT <= size <= CONTEXT + 4), 0)
@@ -223,22 +226,22 @@ def lm_learned_positions(part: Part, case: Case) -> Violation | None:
                 f"the logits at position {t} depend on the rows {rows[-1]} of the positions,"
                 f" {list(range(t + 1))} is wanted",
                 hint=hint,
-                names=names(part, case.key[0]) or _misplaced(rows[0]),
+                names=known(part, case, _misplaced(rows[0])),
             )
     m.instance.zero([place])
     if _ordered(m):
         return Violation(
             "with the learned positions at 0, the order of the tokens before still counts",
             hint=hint,
-            names=names(part, case.key[0]) or ("lm-positions-twice",),
+            names=known(part, case, ("lm-positions-twice",)),
         )
     return None
 
 
 def _ordered(m: Model) -> bool:
-    """Whether twice the same tokens give other last logits than once, as no single layer without positions does."""
-    x = np.array([[1, 5, 9]])
-    moved = m.logits(x)[:, -1] - m.logits(np.tile(x, 2))[:, -1]
+    """Whether the last logits of a single layer follow the order of the tokens before, as without positions none do."""
+    x = np.array([[1, 5, 9, 3, 7, 2, 4]])
+    moved = m.logits(x)[:, -1] - m.logits(x[:, [4, 0, 3, 1, 5, 2, 6]])[:, -1]
     return bool(np.abs(moved).max() > 1e-5)
 
 

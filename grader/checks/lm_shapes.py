@@ -102,7 +102,7 @@ def lm_same_again(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="In evaluation nothing is drawn: logits do not follow the random generators.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again"),
+    needs=("lm-shape", "lm-same-again", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_evaluation_repeats(part: Part, case: Case) -> Violation | None:
@@ -121,7 +121,7 @@ def lm_evaluation_repeats(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="Training mode runs, may drop out, stays finite, and leaves evaluation as it was.",
     cases=only_once,
-    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats"),
+    needs=("lm-shape", "lm-same-again", "lm-evaluation-repeats", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_training_runs(part: Part, case: Case) -> Violation | None:
@@ -145,7 +145,7 @@ def lm_training_runs(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="The tokens are the same after the call as before it.",
     cases=only_once,
-    needs=NEEDS,
+    needs=("lm-shape", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_tokens_kept(part: Part, case: Case) -> Violation | None:
@@ -183,7 +183,7 @@ def lm_finite(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="Logits are finite in float32 where scores are in the hundreds.",
     cases=only_once,
-    needs=("lm-shape", "lm-finite"),
+    needs=("lm-shape", "lm-finite", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_large_scores(part: Part, case: Case) -> Violation | None:
@@ -195,6 +195,30 @@ def lm_large_scores(part: Part, case: Case) -> Violation | None:
         f"{int((~np.isfinite(Z)).sum())} of {Z.size} logits are not finite for large parameters",
         hint="Use torch.softmax, or subtract each row's maximum before exp.",
         names=("lm-softmax-no-maximum",),
+    )
+
+
+@check(
+    parts=["DecoderLM"],
+    says="Logits are computed in single precision at least: they follow parameters without steps.",
+    cases=only_once,
+    needs=("lm-shape", "lm-finite", "lm-tokens-meet"),
+    numbers=False,
+)
+def lm_precision(part: Part, case: Case) -> Violation | None:
+    m, x = drawn(part, case), tokens(case, B, T)
+    places = range(len(m.instance.parameters))
+    Z = []
+    for step in (0.0, 1e-5, 2e-5):
+        m.instance.scale(dict.fromkeys(places, 1 + step))
+        Z.append(m.logits(x))
+    bend = float(np.abs(Z[2] - 2 * Z[1] + Z[0]).max() / max(float(np.abs(Z[0]).max()), 1e-30))
+    if not bend > 1e-4:
+        return None
+    return Violation(
+        f"parameters that grow by a hundred-thousandth twice move logits by steps of {number(bend)} of the largest",
+        hint="Compute in the type of the parameters: without half(), bfloat16() and autocast.",
+        names=("lm-half-precision",),
     )
 
 
@@ -210,7 +234,7 @@ def nan_rows(part: Part, case: Case) -> tuple[str, ...]:
     parts=["DecoderLM"],
     says="Logits are no probabilities: their exponentials do not sum to 1, nor do they themselves.",
     cases=only_once,
-    needs=("lm-shape", "lm-finite"),
+    needs=("lm-shape", "lm-finite", "lm-tokens-meet"),
     numbers=False,
 )
 def lm_logits(part: Part, case: Case) -> Violation | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from grader.cases import Case, only_once
 from grader.checks import check
+from grader.checks.lm_dependence import known
 from grader.checks.lm_shapes import B, T, drawn, others, tokens
 from grader.compare import Array, number
 from grader.lm import SIZES, Model
@@ -77,7 +78,7 @@ def lm_final_norm(part: Part, case: Case) -> Violation | None:
     for factor in (30.0, 60.0):
         w.m.instance.scale(dict.fromkeys(inner, factor))
         sizes.append(float(np.abs(w.m.logits(x)).max()))
-    growth = sizes[1] / sizes[0]
+    growth = sizes[1] / max(sizes[0], 1e-30)
     if growth <= 1.9 or not np.isfinite(growth):  # what overflows is told by another check
         return None
     return Violation(
@@ -124,6 +125,8 @@ def lm_norm_first(part: Part, case: Case) -> Violation | None:
     if not all(w.m.instance.parameters[place].trainable for place in w.ends):
         return None  # embeddings that are not drawn cannot be scaled
     before = w.logits(x, far)
+    if not np.isfinite(before).all():
+        return None
     grown = [_moved(w.logits(x, far, (group, -2.0)), before) > 1e-3 for group in (w.attention, w.network)]
     if any(grown):
         said = " and ".join(n for n, grows in zip(("attention", "the feed-forward"), grown, strict=True) if grows)
@@ -133,7 +136,9 @@ def lm_norm_first(part: Part, case: Case) -> Violation | None:
             names=names(part, case.key[0]) or _grown(w, x, grown),
         )
     for group, said in ((w.attention, "attention"), (w.network, "the feed-forward")):
-        if group and _moved(w.logits(x, far, (group, w.large)), before) <= 1e-2 and _counts(w, x, group):
+        grown_large = w.logits(x, far, (group, w.large))
+        still = np.isfinite(grown_large).all() and _moved(grown_large, before) <= 1e-2
+        if group and still and _counts(w, x, group):
             return Violation(
                 f"what {said} adds does not grow with its matrices",
                 hint=f"A branch ends in a linear map, without a norm behind it: {FORMULA}",
@@ -149,9 +154,8 @@ def _counts(w: Wired, x: Array, group: tuple[int, ...]) -> bool:
 def _grown(w: Wired, x: Array, grown: list[bool]) -> tuple[str, ...]:
     """Raw branches; or norms on the stream itself, which count when nothing else does."""
     bare = ((w.ends, w.large), (w.attention, 0.0), (w.network, 0.0))
-    most = max(_moved(w.logits(x, *bare, ((place,), -2.0)), w.logits(x, *bare)) for place in w.vectors[:-2] or (0,))
     inner = [p for p in w.vectors if _moved(w.logits(x, *bare, ((p,), -2.0)), w.logits(x, *bare)) > 1e-3]
-    if most > 1e-3 and len(inner) > 2:  # of a right model only those of norm_f
+    if len(inner) > 2:  # of a right model only those of norm_f
         return ()
     if all(grown):
         return ("lm-no-norms",)
@@ -172,14 +176,15 @@ def lm_order(part: Part, case: Case) -> Violation | None:
     other = x.copy()
     other[:, :-1] = others(case, x)[:, :-1]
     fed = (w.network, w.large)  # beside which attention counts only where the feed-forward reads it
-    if _moved(w.logits(x, fed)[:, -1], w.logits(other, fed)[:, -1]) > 1e-3:
+    one, two = w.logits(x, fed)[:, -1], w.logits(other, fed)[:, -1]
+    if _moved(one, two) > 1e-3 or not (np.isfinite(one) & np.isfinite(two)).all():
         return None
     read = (w.attention, w.large)
     first = _moved(w.logits(x, read), w.logits(x, read, (w.network, -2.0))) > 1e-3
     return Violation(
         "the feed-forward does not see what attention has added",
         hint=FORMULA,
-        names=names(part, case.key[0]) or ("lm-feed-forward-first" if first else "lm-parallel",),
+        names=known(part, case, ("lm-feed-forward-first" if first else "lm-parallel",)),
     )
 
 
@@ -197,12 +202,14 @@ def lm_nonlinear(part: Part, case: Case) -> Violation | None:
     return Violation(
         "the logits are the same with the signs of all parameters of the feed-forward turned",
         hint="Put GELU or ReLU between its two linear maps.",
-        names=names(part, case.key[0]) or (("lm-no-activation",) if _counts(w, x, w.network) and _linear(w, x) else ()),
+        names=names(part, case.key[0])
+        or (("lm-no-activation",) if _counts(w, x, w.network) and _linear(part, case) else ()),
     )
 
 
-def _linear(w: Wired, x: Array) -> bool:
+def _linear(part: Part, case: Case) -> bool:
     """Whether a large feed-forward with one matrix turned is mirrored: then nothing stands behind its maps either."""
+    w, x = wired(part, case, layers=1), tokens(case, B, T)
     matrices = [place for place in w.network if len(w.m.instance.parameters[place].shape) > 1]
     for place in matrices:
         one, other = (w.logits(x, (w.network, w.large), ((place,), sign * w.large)) for sign in (1.0, -1.0))

@@ -642,9 +642,6 @@ _known(
     "A transpose is not undone.",
     "Return (B, T, v).",
 )
-_known(
-    "returns-pair", "more than the logits is returned", "(logits, loss)", "Others do it.", "Return the logits alone."
-)
 
 # Conduct and gradients.
 _known(
