@@ -12,7 +12,7 @@ import numpy as np
 
 from grader.compare import Array
 from grader.lm import Model, model
-from grader.misconceptions.sampling import WAYS, Asked, Drawn, right
+from grader.misconceptions.sampling import PLAIN, WAYS, Asked, Drawn, right
 from grader.module import process, student_of
 from grader.part import Part, Unexpected
 from grader.verdict import Violation
@@ -29,16 +29,21 @@ _known: WeakKeyDictionary[Worker, dict[Any, Run]] = WeakKeyDictionary()
 class Run:
     """One call of generate.
 
-    ids     what it returned, as integers: (n)
+    ids     the new ids, without the prompt where that was returned, too: (n)
+    told    what it returned, as integers
+    batch   whether they came in a batch of one
     prompt  the prompt after the call
-    calls   one row a call: 0 forward or 1 decode, B, t, and which call's cache was given (-1 None, -2 another)
+    calls   one row a call: 0 forward or 1 decode, B, t, which call's cache was given (-1 None, -2 another), whether the
+            model was in training
     fed     the tokens of each call, row by row
     kept    whether parameters and gradients are as before
     """
 
     ids: tuple[int, ...]
+    told: tuple[int, ...]
+    batch: bool
     prompt: Any
-    calls: tuple[tuple[int, int, int, int], ...]
+    calls: tuple[tuple[int, ...], ...]
     fed: tuple[tuple[int, ...], ...]
     kept: bool
 
@@ -57,7 +62,7 @@ def generated(
 ) -> Run:
     """What generate does on a small model that answers with these logits, or on a model as it is.
 
-    rows (n, v)   the logits of the last position, by the number of tokens so far, counted around
+    rows (n, v)   the logits of the last position, call by call, counted around
     other (v)     those of every other position
     globally      seeds the global random generators
     hollow        decode gives logits and nothing that it could go on from
@@ -79,24 +84,26 @@ def generated(
 def _run(part: Part, asked: Mapping[str, Any], v: int) -> Run:
     told = student_of(part).ask(part.part, lambda w: w.told("sampling_run", FORM, **asked))
     value, calls, fed = told["value"], told["calls"], told["fed"]
-    good = calls.ndim == 2 and calls.shape[1] == 4 and calls.dtype.kind == "i" and fed.ndim == 1
+    good = calls.ndim == 2 and calls.shape[1] == 5 and calls.dtype.kind == "i" and fed.ndim == 1
     if not good or fed.dtype.kind != "i" or (calls[:, :3] < 0).any() or (calls[:, 1:3] > 1 << 20).any():
         raise BadResult("gave counts of another form")
-    if value.ndim != 1 or (value.size and value.dtype.kind not in "iu"):
-        batch = value.ndim == 2 and len(value) == 1
+    batch = value.ndim == 2 and len(value) == 1
+    if not (value.ndim == 1 or batch) or (value.size and value.dtype.kind not in "iu"):
         raise Unexpected(
             Violation(
                 f"returned {value.dtype} numbers of the shape {list(value.shape)}; a list of ids is wanted",
                 hint="Collect int(id) of every step in a list, and return it.",
-                names=("sampling-batch-returned",) if batch else (),
             )
         )
-    drawn = tuple(int(i) for i in value)
+    drawn = tuple(int(i) for i in value.reshape(-1))
     if any(not 0 <= i < v for i in drawn):
         raise Unexpected(Violation(f"returned the id {next(i for i in drawn if not 0 <= i < v)} of {v} ids"))
     ends = np.cumsum(calls[:, 1] * calls[:, 2])
     pieces = tuple(tuple(int(i) for i in piece) for piece in np.split(fed, ends)[: len(calls)])
-    return Run(drawn, told["prompt"], tuple(tuple(map(int, call)) for call in calls), pieces, told["kept"])  # type: ignore[misc]
+    prompt = tuple(asked["prompt"])
+    longer = len(drawn) == len(prompt) + asked["count"] and drawn[: len(prompt)] == prompt
+    ids = drawn[len(prompt) :] if longer else drawn
+    return Run(ids, drawn, batch, told["prompt"], tuple(tuple(map(int, call)) for call in calls), pieces, told["kept"])
 
 
 def fits(drawn: Sequence[int], p: Array) -> bool:
@@ -113,13 +120,12 @@ def fits(drawn: Sequence[int], p: Array) -> bool:
     return statistic <= _limit(int((p > 0).sum()))
 
 
-def named(found: Sequence[tuple[Sequence[int] | None, Asked]]) -> tuple[str, ...]:
+def named(found: Sequence[tuple[Sequence[int] | None, Asked]], *, filters: bool) -> tuple[str, ...]:
     """The one known mistake from whose distributions all draws can come, and which has none where there are none.
 
-    Where tokens are filtered, no mistake in the temperature is looked for: it shows without a filter.
+    filters   look for mistakes in filters alone, where what is drawn without a filter is right
     """
-    plain = all(asked.top_k is None and asked.top_p is None for _, asked in found)
-    known = [(name, way) for name, way in WAYS if plain or not name.startswith("sampling-temperature")]
+    known = [(name, way) for name, way in WAYS if not filters or name not in PLAIN]
     names = {name for name, way in known if _explains(way, found)}
     return tuple(names) if len(names) == 1 and any(drawn for drawn, _ in found) else ()
 

@@ -34,9 +34,9 @@ def _drawn(part: Part, asked: Asked, count: int = DRAWS) -> tuple[int, ...]:
     given |= {name: getattr(asked, name) for name in ("top_k", "top_p") if getattr(asked, name) is not None}
     given |= {"rows": asked.z, "other": asked.other, "seed": 20}
     try:
-        return generated(part, [1, 2, 3], count, hollow=True, use_cache=True, **given).ids
+        return generated(part, [1], count, hollow=True, use_cache=True, **given).ids
     except Raised:
-        return generated(part, [1, 2, 3], count, use_cache=False, **given).ids
+        return generated(part, [1], count, use_cache=False, **given).ids
 
 
 def _judged(part: Part, ways: list[Asked], hint: str) -> Violation | None:
@@ -52,7 +52,7 @@ def _judged(part: Part, ways: list[Asked], hint: str) -> Violation | None:
     for place, (drawn, asked) in enumerate(found):
         p = right(asked)
         if drawn is None:
-            if names := named(found):
+            if names := named(found, filters=_plain_is_right(part)):
                 return Violation(f"{_said(asked)} raises {faults[place].message}", hint=hint, names=names)
             raise faults[place]
         if fits(drawn, p) or (_filtered(asked) and _only_support(part, drawn, p)):
@@ -63,17 +63,16 @@ def _judged(part: Part, ways: list[Asked], hint: str) -> Violation | None:
             expected=[float(number(x)) for x in p.round(4)],
             observed=[float(number(x)) for x in seen.round(4)],
             hint=hint,
-            names=_every_step(part, found) or named(found),
+            names=_every_step(part, found) or named(found, filters=_filtered(asked) and _plain_is_right(part)),
         )
     return None
 
 
 def _every_step(part: Part, found: list[tuple[tuple[int, ...] | None, Asked]]) -> tuple[str, ...]:
     """Whether each call draws one id again and again, and another seed another one."""
-    if any(drawn is None or len(set(drawn)) > 1 for drawn, _ in found):
+    if any(drawn is None or len(set(drawn)) > 1 for drawn, _ in found) or len(set(_drawn(part, Asked(A, OTHER)))) > 1:
         return ()
-    z, other = found[0][1].z, found[0][1].other
-    firsts = {generated(part, [1, 2, 3], 1, rows=z, other=other, seed=seed, use_cache=False).ids for seed in range(20)}
+    firsts = {generated(part, [1], 1, rows=A, other=OTHER, seed=seed, use_cache=False).ids for seed in range(20)}
     return ("sampling-seeded-every-step",) if len(firsts) > 1 else ()
 
 
@@ -83,8 +82,12 @@ def _filtered(asked: Asked) -> bool:
 
 def _only_support(part: Part, drawn: tuple[int, ...], p: Array) -> bool:
     """Whether the right tokens are kept, where already what is drawn without a filter is wrong."""
+    return set(drawn) == set(np.flatnonzero(p).tolist()) and not _plain_is_right(part)
+
+
+def _plain_is_right(part: Part) -> bool:
     plain = Asked(A, OTHER)
-    return set(drawn) == set(np.flatnonzero(p).tolist()) and not fits(_drawn(part, plain), right(plain))
+    return fits(_drawn(part, plain), right(plain))
 
 
 def _said(asked: Asked) -> str:
@@ -106,21 +109,27 @@ def _difference(seen: Array, p: Array) -> str:
 
 def _always(part: Part, asked: Asked, hint: str, known: str = "") -> Violation | None:
     """A violation where not the largest logit alone is drawn, or where nothing can be."""
-    try:
-        drawn = _drawn(part, asked, FEW)
-    except Raised as fault:
-        return Violation(f"{_said(asked)} raises {fault.message}", hint=hint, names=(known,))
-    others = [i for i in drawn if i != int(asked.z.argmax())]
+    if found := _raises(part, asked, hint, known):
+        return found
+    others = [i for i in _drawn(part, asked, FEW) if i != int(asked.z.argmax())]
     if not others:
         return None
     return Violation(f"{_said(asked)}: token {others[0]} is drawn, and has probability 0", hint=hint)
+
+
+def _raises(part: Part, asked: Asked, hint: str, known: str) -> Violation | None:
+    try:
+        _drawn(part, asked, FEW)
+    except Raised as fault:
+        return Violation(f"{_said(asked)} raises {fault.message}", hint=hint, names=(known,))
+    return None
 
 
 @check(
     parts=[PART],
     says="Ids are drawn from softmax(logits / temperature) of the last position's logits.",
     cases=sampling_cases,
-    needs=("new-ids",),
+    needs=("generates",),
     numbers=False,
 )
 def drawn_at_temperature(part: Part, case: Case) -> Violation | None:
@@ -132,7 +141,7 @@ def drawn_at_temperature(part: Part, case: Case) -> Violation | None:
     parts=[PART],
     says="top_k keeps the k largest logits, all of them where there are fewer.",
     cases=sampling_cases,
-    needs=("new-ids",),
+    needs=("generates",),
     numbers=False,
 )
 def top_k(part: Part, case: Case) -> Violation | None:
@@ -140,15 +149,14 @@ def top_k(part: Part, case: Case) -> Violation | None:
         return found
     if found := _always(part, Asked(A, OTHER, top_k=1), KEEP):
         return found
-    _drawn(part, Asked(A, OTHER, top_k=50), FEW)
-    return None
+    return _raises(part, Asked(A, OTHER, top_k=50), KEEP, "sampling-top-k-too-large")
 
 
 @check(
     parts=[PART],
     says="top_p keeps the fewest tokens whose probabilities add up to top_p, those at the temperature asked for.",
     cases=sampling_cases,
-    needs=("new-ids",),
+    needs=("generates",),
     numbers=False,
 )
 def top_p(part: Part, case: Case) -> Violation | None:

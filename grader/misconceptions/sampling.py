@@ -137,6 +137,7 @@ _known(
     _changed(lambda a: {"z": a.other}),
 )
 
+PLAIN = {name for name, _ in WAYS}  # those that show without a filter
 # top-k.
 KEEP = "Keep the k largest logits, with -inf elsewhere: z.masked_fill(z < z.topk(k).values[..., -1:], -inf)."
 _known(
@@ -164,6 +165,13 @@ _known(
     "sort() goes upwards.",
     KEEP,
     lambda a: None if a.top_k is None else _only(softmax(a.z / a.temperature), largest(-a.z, a.top_k) > -np.inf),
+)
+_known(
+    "top-k-too-large",
+    "a top_k above the vocabulary raises",
+    "z.topk(50) of 6 logits",
+    "topk takes no more than there are.",
+    "Take min(top_k, v).",
 )
 _known(
     "zero-for-minus-infinity",
@@ -223,6 +231,18 @@ def _upwards(a: Asked) -> Array | None:
     return None if a.top_p is None else _only(p, kept)
 
 
+def _threshold(*, one_at_least: bool, turned: bool = False) -> Drawn:
+    """Tokens of a probability of top_p at least, or of 1 - top_p."""
+
+    def drawn(a: Asked) -> Array | None:
+        if a.top_p is None:
+            return None
+        p = softmax(largest(a.z / a.temperature, a.top_k))
+        return _only(p, (p >= (1 - a.top_p if turned else a.top_p)) | (one_at_least & (p == p.max())))
+
+    return drawn
+
+
 _known(
     "top-p-unsorted",
     "probabilities are summed without sorting",
@@ -247,10 +267,10 @@ _known(
     "p ≥ top_p, or p ≥ 1 - top_p",
     "top_p is taken for a threshold of single probabilities.",
     FEWEST,
-    lambda a: None if a.top_p is None else _only(softmax(a.z / a.temperature), softmax(a.z / a.temperature) >= a.top_p),
-    lambda a: (
-        None if a.top_p is None else _only(softmax(a.z / a.temperature), softmax(a.z / a.temperature) >= 1 - a.top_p)
-    ),
+    _threshold(one_at_least=True),
+    _threshold(one_at_least=False),
+    _threshold(one_at_least=True, turned=True),
+    _threshold(one_at_least=False, turned=True),
 )
 _known(
     "top-p-before-temperature",
@@ -314,6 +334,13 @@ _known(
     SEED,
 )
 _known(
+    "fixed-without-seed",
+    "without a seed every call gives the same ids",
+    "seed=None draws as a fixed seed does",
+    "None is replaced by 0.",
+    SEED,
+)
+_known(
     "seeded-every-step",
     "every step draws with the same random number",
     "manual_seed(seed) inside the loop",
@@ -333,6 +360,13 @@ _known("one-short", "one id less than asked for", "max_new_tokens - 1 ids", "A l
        "Loop max_new_tokens times.")  # fmt: skip
 _known("one-more", "one id more than asked for", "max_new_tokens + 1 ids", "A token is taken before the loop.",
        "Loop max_new_tokens times.")  # fmt: skip
+_known(
+    "prompt-counted",
+    "the prompt counts among the new ids",
+    "max_new_tokens - len(prompt) ids",
+    "The number is taken for the length of the whole.",
+    "Loop max_new_tokens times.",
+)
 _known(
     "batch-returned",
     "ids in a batch of one",
@@ -391,4 +425,32 @@ _known(
     "model([[newest id]])",
     "The loop with a cache is used again.",
     "Call model(tokens) with the prompt and all new ids.",
+)
+_known(
+    "context-cut",
+    "without a cache the model sees the newest few tokens only",
+    "model(tokens[-w:])",
+    "A window is taken though everything fits into the context.",
+    "Call model(tokens) with the prompt and all new ids.",
+)
+_known(
+    "prompt-again",
+    "without a cache the model sees the prompt only",
+    "model(prompt) in every step",
+    "New ids are not joined to what is fed.",
+    "Call model(tokens) with the prompt and all new ids.",
+)
+_known(
+    "prompt-cut",
+    "only the last token of the prompt is fed",
+    "decode(prompt[-1:])",
+    "The first step is taken for one like the others.",
+    STEP,
+)
+_known(
+    "in-training",
+    "the model is in training while it generates",
+    "dropout is on",
+    "model.eval() is missing, or model.train() is called.",
+    "Call model.eval() first, and restore the mode afterwards.",
 )

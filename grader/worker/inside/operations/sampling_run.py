@@ -18,12 +18,12 @@ _NONE, _UNKNOWN = -1, -2
 def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
     """arguments: target, model, prompt (ids), count, kwargs, seed of the global generators, rows, other, hollow.
 
-    rows (n, v) are the logits of the last position, by the number of tokens so far, counted around; None for the
-    model's own. other (v) are those of every other position. hollow: caches are empty, decode's own work is not done.
+    rows (n, v) are the logits of the last position, call by call, counted around; None for the model's own. other (v)
+    are those of every other position. hollow: caches are empty, decode's own work is not done.
 
-    -> value (an array), prompt (as it is afterwards), calls (·, 4): 0 forward or 1 decode, rows of the batch, tokens,
-       and which call's cache was given (-1 None, -2 another); fed: all tokens of all calls; kept: whether parameters
-       are as before and have no new gradients
+    -> value (an array), prompt (as it is afterwards), calls (·, 5): 0 forward or 1 decode, rows of the batch, tokens,
+       which call's cache was given (-1 None, -2 another), whether the model was in training; fed: all tokens of all
+       calls; kept: whether parameters are as before and have no new gradients
     """
     asked = unpack(arguments, body, submission.leaf)
     torch, model, prompt = get_torch(), asked["model"], asked["prompt"]
@@ -41,7 +41,7 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
     told = {
         "value": submission.run(taken.value, value, "array"),
         "prompt": submission.run(echo, prompt, submission.taken()),
-        "calls": np.array(hook.calls[:_MOST], np.int64).reshape(-1, 4),
+        "calls": np.array(hook.calls[:_MOST], np.int64).reshape(-1, 5),
         "fed": np.array(hook.fed[:_MOST], np.int64),
         "kept": submission.run(_same, torch, before, _state(torch, model)),
     }
@@ -55,15 +55,14 @@ class _Hook:
         self.torch, self.model = torch, model
         self.rows: Any = None if rows is None else torch.as_tensor(rows)
         self.other: Any = torch.as_tensor(other)
-        self.calls: list[tuple[int, int, int, int]] = []
+        self.calls: list[tuple[int, ...]] = []
         self.fed: list[int] = []
         self.caches: list[Any] = []  # what decode has returned, kept alive so that identity tells them apart
-        self.lengths: list[int] = []
         self.own = {"forward": model.forward, "decode": getattr(model, "decode", None)}
         self.before = {name: model.__dict__[name] for name in self.own if name in model.__dict__}
         like = next(iter(torch.nn.Module.parameters(model)), None)
         self.dtype = torch.get_default_dtype() if like is None else like.dtype
-        self.inside, self.broken = False, hollow
+        self.inside, self.broken, self.made = False, hollow, 0
         model.__dict__["forward"] = self.forward
         model.__dict__["decode"] = self.decode
 
@@ -78,19 +77,16 @@ class _Hook:
         self.note(_FORWARD, tokens, _NONE)
         if self.rows is None:
             return self.really("forward", tokens, *args, **kwargs)
-        return self.logits(tokens, int(tokens.shape[1]))
+        return self.logits(tokens)
 
     def decode(self, tokens: Any, cache: Any = None) -> Any:
         if self.inside or not _is_batch(tokens):
             return self.own["decode"](tokens, cache)
-        place = self.place(cache)
-        self.note(_DECODE, tokens, place)
-        past = 0 if place == _NONE or not self.lengths else self.lengths[max(place, _NONE)]
-        self.lengths.append(past + int(tokens.shape[1]))
+        self.note(_DECODE, tokens, self.place(cache))
         if self.rows is None:
             logits, after = self.really("decode", tokens, cache)
         else:
-            logits, after = self.logits(tokens, self.lengths[-1]), self.cache(tokens, cache)
+            logits, after = self.logits(tokens), self.cache(tokens, cache)
         self.caches.append(after)
         return logits, after
 
@@ -118,15 +114,16 @@ class _Hook:
 
     def note(self, kind: int, tokens: Any, place: int) -> None:
         B, t = (int(size) for size in tokens.shape)
+        self.made += 1
         if len(self.calls) < _MOST:
-            self.calls.append((kind, B, t, place))
+            self.calls.append((kind, B, t, place, int(bool(self.model.training))))
         if len(self.fed) < _MOST:
             self.fed.extend(tokens.reshape(-1).tolist())
 
-    def logits(self, tokens: Any, length: int) -> Any:
+    def logits(self, tokens: Any) -> Any:
         B, t = tokens.shape
         made = self.other.to(self.dtype).repeat(B, t, 1)
-        made[:, -1] = self.rows[length % len(self.rows)].to(self.dtype)
+        made[:, -1] = self.rows[(self.made - 1) % len(self.rows)].to(self.dtype)
         return made
 
 
