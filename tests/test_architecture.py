@@ -76,7 +76,7 @@ def _tree(path: Path) -> ast.Module:
 def test_checks_see_cases_comparison_part_and_reference_only(path):
     seen = {"cases", "checks", "compare", "misconceptions", "part", "patterns", "spec", "verdict", "registry", "search"}
     seen |= {"module", "anatomy"}  # what a module is asked, and what its answers tell
-    seen |= {"tokens", "token_changes", "token_words", "texts", "bundles"}  # what tokenizers and bundles are asked
+    seen |= {"tokens", "token_changes", "token_words", "texts", "bundles", "damage"}  # of tokenizers, bundles
     seen |= {"lm", "decoding", "decoding_names", "sampling", "sampling_names"}  # the same of a language model
     seen |= {"lm_value", "lm_watch", "lm_rotary"}  # its numbers, its operators, its turned scores
     assert foreign(path, {"numpy", "reference", *(f"grader.{name}" for name in seen)}) == []

@@ -34,7 +34,7 @@ def bundle_cases(part: str, seed: int) -> Iterator[Case]:
 
 def both(part: Part, case: Case) -> Iterator[tuple[str, Saved, Held]]:
     """Two bundles, saved here and loaded in another process; what is special about each."""
-    there = elsewhere(part)
+    there = part.fresh()
     for said, policy, arguments in GIVEN:
         saved = save(part, policy, case.key[0], **arguments)
         yield said, saved, load(there, saved)
