@@ -44,8 +44,9 @@ ENDLESS = RIGHT + "\n\ndef softmax(x):\n    while True:\n        pass\n"
 
 
 @pytest.fixture(autouse=True)
-def temporary(monkeypatch) -> Iterator[None]:
+def temporary(monkeypatch, tmp_path_factory) -> Iterator[None]:
     """Temporary folders are made in a place that no other test of the same moment uses."""
+    tmp_path_factory.getbasetemp()  # pytest's own is for all tests, whichever asks first
     with tempfile.TemporaryDirectory(prefix="decoder-grader-tests-") as folder:
         os.chmod(folder, 0o755)  # workers are other users
         monkeypatch.setenv("TMPDIR", folder)

@@ -4,10 +4,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from grader import cluster
+from grader.lane import Fault
+from grader.names import Task
 from grader.worker import GraderFault
 from tests.batch.conftest import WRONG, command, written
 from tests.folders import RIGHT, clean_environment
@@ -71,3 +74,69 @@ def test_without_the_package_the_remedy_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(GraderFault, match=r"pip install 'decoder-grader\[cluster\]'"):
         cluster.Cluster("tcp://localhost:1")
+
+
+class Empty:
+    """A client of a scheduler that has no workers."""
+
+    def submit(self, *_, **__):
+        return self
+
+    def result(self, timeout=None):
+        assert timeout, "would wait for ever"
+        raise TimeoutError
+
+    def close(self):
+        pass
+
+
+def test_a_scheduler_without_workers_is_said():
+    there = cluster.Cluster.__new__(cluster.Cluster)
+    there._address, there._client = "tcp://there:8786", Empty()
+    with (
+        there,
+        pytest.raises(GraderFault, match="has no worker that answers within 60 seconds; start one: dask worker"),
+    ):
+        there.isolation("auto")
+
+
+def test_what_cannot_be_sent_is_answered_at_once():
+    """The others are sent."""
+    pytest.importorskip("distributed")
+
+    class Coming(list):
+        def add(self, future):
+            self.append(future)
+
+    class Client(Empty):
+        loop = None
+
+        def submit(self, function, *arguments, **_):
+            return Future(arguments[0])
+
+        def nthreads(self):
+            return {"a": 1}
+
+        def cancel(self, _):
+            pass
+
+    class Future:
+        def __init__(self, made):
+            self.made = made
+
+        def result(self):
+            return {"made": self.made}
+
+    there = cluster.Cluster.__new__(cluster.Cluster)
+    there._client = Client()
+    there._dask = type("Dask", (), {"as_completed": staticmethod(lambda loop: Coming())})
+    fault = Fault("a disk that fails")
+    tasks = [Task(Path(name), name) for name in ("bad", "ann", "worse", "bob")]
+    parcels = {"bad": fault, "ann": "1", "worse": fault, "bob": "2"}
+    answers = dict(there.answers(tasks, lambda task: parcels[task.name]))
+    assert {task.name: answer for task, answer in answers.items()} == {
+        "bad": fault,
+        "worse": fault,
+        "ann": {"made": "1"},
+        "bob": {"made": "2"},
+    }

@@ -1,8 +1,10 @@
 """What runs: -k, -x, --lf, single ids, --collect-only, and what happens to checks that wait for others."""
 
+import sys
+
 import pytest
 
-from tests.folders import lay, patched, run_pytest
+from tests.folders import INI, lay, patched, run, run_pytest
 
 WRONG_LOSS = patched(("return -logp[arange(len(targets)), targets].mean()", "return logp"))
 
@@ -75,3 +77,14 @@ def test_numprocesses_of_xdist_is_passed_over(wrong_loss):
     ran = run_pytest(wrong_loss, "-n", "2")
     assert "xdist is not used here" in ran.out
     assert ran.report["rubric"]["status"] == "graded"
+
+
+def test_the_submission_is_seen_from_the_ini_file_as_the_assignment_is(tmp_path):
+    """pytest may be started above it, or below."""
+    folder = lay(tmp_path / "course", ini=INI + "grader_submission = handed/alice\n", decoder="")
+    lay(folder / "handed" / "alice", ini="", decoder=WRONG_LOSS)
+    (folder / "handed" / "alice" / "pytest.ini").unlink()
+    for where, arguments in ((tmp_path, ("course",)), (folder / "handed", ("..",))):
+        command = (sys.executable, "-m", "pytest", "-c", str(folder / "pytest.ini"), "--json-report", *arguments)
+        ran = run(where, *command, "-k", "loss and value and not hand")
+        assert ran.statuses["loss.value"] == "blocked", ran.out
