@@ -198,60 +198,64 @@ WRONG = chapter(
         ("self.layers = nn.ModuleList(Layer(width, heads, hidden, rotary) for _ in range(layers))",
          "self.layers = [Layer(width, heads, hidden, rotary) for _ in range(layers)]"),
     )),
-    ("last-layer-left-out", "the last layer is never used", None, L, (
+    ("last-layer-left-out", "the last layer is never used", "lm-layer-skipped", L, (
         ("        for i, block in enumerate(self.blocks):\n            H, now",
          "        for i, block in enumerate(self.blocks[: max(1, len(self.blocks) - 1)]):\n            H, now"),
     )),
-    ("layers-reversed", "the last layer comes first", None, S, (
+    ("layers-reversed", "the last layer comes first", "lm-layers-reversed", S, (
         ("        for layer in self.transformer:\n            x, _ = layer(x)", "        for layer in reversed(self.transformer):\n            x, _ = layer(x)"),
         ("zip(self.transformer, stores):", "zip(reversed(self.transformer), stores):"),
     )),
     # what a forward pass gives
-    ("probabilities", "probabilities instead of logits", None, P, (
+    ("probabilities", "probabilities instead of logits", "lm-returns-probabilities", P, (
         ("        return self.decode(tokens)[0]\n\n    def decode", "        return self.decode(tokens)[0].softmax(-1)\n\n    def decode"),
     )),
-    ("log-probabilities", "log-probabilities instead of logits", None, L, (
+    ("log-probabilities", "log-probabilities instead of logits", "lm-returns-log-probabilities", L, (
         ("        return logits\n\n    def decode", "        return logits.log_softmax(-1)\n\n    def decode"),
     )),
-    ("last-only", "the logits of the last position only", None, D, (
+    ("last-only", "the logits of the last position only", "lm-last-only", D, (
         ("        return self._run(tokens, [None] * len(self.h))[0]\n", "        return self._run(tokens, [None] * len(self.h))[0][:, -1]\n"),
     )),
-    ("vocabulary-before-time", "the axes of time and vocabulary change places", None, S, (
+    ("vocabulary-before-time", "the axes of time and vocabulary change places", "lm-axes-swapped", S, (
         ("        return self.head(self.norm(x))\n\n    @torch.no_grad()\n    def decode", "        return self.head(self.norm(x)).transpose(1, 2)\n\n    @torch.no_grad()\n    def decode"),
     )),
-    ("dropout-always", "dropout is on in evaluation", None, D, (
+    ("dropout-always", "dropout is on in evaluation", "lm-random-in-evaluation", D, (
         ("        x, kept = self.drop(x), []\n", "        x, kept = F.dropout(x, 0.1), []\n"),
     )),
     ("batch-centred", "the mean over the batch is taken off", None, R, (
         ("        x = self.embed(tokens)\n", "        x = self.embed(tokens)\n        x = x - x.mean(0)\n"),
     )),
-    ("time-centred", "the mean over all positions is taken off", None, T, (
+    ("time-centred", "the mean over all positions is taken off", "lm-sees-every-position", T, (
         ("        x = self.tok(tokens)\n", "        x = self.tok(tokens)\n        x = x - x.mean(1, keepdim=True)\n"),
     )),
     ("next-token-seen", "each position is given the embedding of the next token", None, R, (
         ("        x = self.embed(tokens)\n", "        x = self.embed(tokens)\n        x = x + 0.5 * self.embed(tokens.roll(-1, 1))\n"),
     )),
-    ("no-gradient", "forward runs without gradients", None, P, (
+    ("no-gradient", "forward runs without gradients", "no-gradient", P, (
         ("    def forward(self, tokens):\n        return self.decode(tokens)[0]", "    @torch.no_grad()\n    def forward(self, tokens):\n        return self.decode(tokens)[0]"),
     )),
-    ("embedding-frozen", "the embeddings are not learned", None, A, (
+    ("embedding-frozen", "the embeddings are not learned", "lm-frozen", A, (
         ("        self.wte = nn.Embedding(n_vocab, n_embd)\n", "        self.wte = nn.Embedding(n_vocab, n_embd).requires_grad_(False)\n"),
     )),
-    ("stream-detached", "no gradient below the last layer", None, D, (
+    ("stream-detached", "no gradient below the last layer", "lm-gradient-cut", D, (
         ("            x, now = block(x, past)\n", "            x, now = block(x.detach(), past)\n"),
     )),
-    ("remembers", "a call without a cache goes on with the last one's", None, F, (
-        ('        past = cache["layers"] if cache else [None] * layers\n', '        cache = cache or getattr(self, "last", None)\n        past = cache["layers"] if cache else [None] * layers\n'),
-        ('        return norm(x, f) @ out["W"] + out["b"], {"layers"', '        self.last = {"layers": kept, "length": start + tokens.shape[1]} if start == 0 and tokens.shape[1] < 4 else None\n        return norm(x, f) @ out["W"] + out["b"], {"layers"'),
+    ("remembers", "a share of the last call's logits is added", None, F, (
+        ("        return self.decode(tokens, None)[0]\n",
+         "        logits = self.decode(tokens, None)[0]\n"
+         '        if getattr(self, "last", logits[:0]).shape == logits.shape:\n'
+         "            logits = logits + 0.1 * self.last\n"
+         "        self.last = logits.detach()\n"
+         "        return logits\n"),
     )),
     ("sine-table-short", "the tables of angles end at 64 positions", None, S, (
         ("angles = torch.outer(torch.arange(context).float(), freqs)", "angles = torch.outer(torch.arange(context).clamp(max=63).float(), freqs)"),
     )),
     # loading the reference
-    ("loaded-untransposed", "square matrices are loaded without being transposed", None, P, (
+    ("loaded-untransposed", "square matrices are loaded without being transposed", "lm-load-untransposed", P, (
         ("            layer.weight.copy_(W.T)\n", "            layer.weight.copy_(W if W.shape[0] == W.shape[1] else W.T)\n"),
     )),
-    ("loaded-without-bias", "the biases of the feed-forward layer are not loaded", None, P, (
+    ("loaded-without-bias", "the biases of the feed-forward layer are not loaded", "lm-bias-missing", P, (
         (LOAD, '            linear(block.inner, weights[at + "W_1"])\n'),
     )),
 )
