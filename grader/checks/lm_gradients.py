@@ -67,7 +67,7 @@ def lm_layers_apart(part: Part, case: Case) -> Violation | None:
     grown = {kind: _sides(two, kind) - _sides(one, kind) for kind in (d, m_)}
     if grown[d] >= 4 * d * d and grown[m_] >= 2 * d * m_:
         return None
-    shared = any(not grown[kind] and _sides(one, kind) for kind in grown)
+    shared = any(_sides(one, kind) > grown[kind] for kind in grown)
     key = "shared-in-blocks" if shared else "no-output-projection" if grown[d] == 3 * d * d else ""
     return Violation(
         f"{said}: a further layer brings {grown[d]} numbers for attention and {grown[m_]} for the feed-forward,"

@@ -139,7 +139,7 @@ WITHOUT_WEIGHTS = {
     "lm-registered lm-loose-layers": [(MADE, f"[{MADE[14:-1]}]")],
     "lm-layers-apart lm-shared-block": [(MADE, "nn.ModuleList([Block(width, heads, hidden, rotary)] * layers)")],
     "lm-layers-apart lm-shared-in-blocks": [
-        (LAST, LAST + "\n        b, *others = self.blocks\n        for o in others:\n            o.inner, o.outer = b.inner, b.outer")
+        (LAST, LAST + "\n        for b in self.blocks:\n            b.inner = self.blocks[0].inner"),
     ],
     "lm-layers-apart lm-no-output-projection": [
         ("        self.W_O = nn.Linear(width, width)\n", ""),
@@ -266,7 +266,7 @@ READY = {
     "vars": ([(HELD, f"{HELD}        vars(nn)['Trans' 'former']\n")], "text"),
     "import_module": ([("import torch\n", "import importlib\nimport torch\n"),
                        (HELD, f"{HELD}        importlib.import_module('torch.nn').TransformerDecoder\n")], "text"),
-    "package": ([("import torch\n", "import torch\n\ntry:\n    import transformers\nexcept ImportError: ...\n")], "text"),
+    "package": ([("import torch\n", "import torch\n\ntry:\n    import transformers\nexcept ImportError: 1\n")], "text"),
 }  # fmt: skip
 
 
