@@ -93,7 +93,12 @@ def readings(batch: Batch) -> Iterator[Reading]:
         value, cut = entropy(z[:, part], targets)
         yield Reading("predicts-past", value, _within(z, part, cut))
     if T > 1:
-        for key, part in (("last-unused", slice(None, -1)), ("last-only", slice(-1, None)), ("first-only", slice(1))):
+        for key, part in (
+            ("last-unused", slice(None, -1)),
+            ("first-unused", slice(1, None)),
+            ("last-only", slice(-1, None)),
+            ("first-only", slice(1)),
+        ):
             value, cut = entropy(z[:, part], y[:, part])
             yield Reading(key, value, _within(z, part, cut))
     if N > 1:
@@ -168,6 +173,7 @@ def _mixed(z: Array, y: Array) -> Iterator[Reading]:
     N, T, v = z.shape
     turned = z.reshape(N, v, T).transpose(0, 2, 1)
     yield Reading("axes-mixed", entropy(turned, y)[0])
+    yield Reading("axes-mixed", entropy(z.transpose(0, 2, 1).reshape(N * T, v), y.reshape(-1))[0])
     if N > 1 and T > 1:
         yield Reading("axes-mixed", entropy(z.reshape(N * T, v), y.T.reshape(-1))[0])
         yield Reading("axes-mixed", entropy(z.transpose(1, 0, 2).reshape(N * T, v), y.reshape(-1))[0])

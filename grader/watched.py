@@ -17,7 +17,7 @@ from grader.student import Student
 from grader.worker import BadResult
 
 FORM = {"value": np.ndarray, "tokens": object, "calls": list, "pulled": list, "events": np.ndarray,
-        "reached": np.ndarray, "learning": np.ndarray, "before": list, "after": list, "modes": list,
+        "reached": np.ndarray, "learning": np.ndarray, "first": list, "before": list, "after": list, "modes": list,
         "grads": bool}  # fmt: skip
 FORWARD, BACKWARD, STEP = 0, 1, 2
 _kept: WeakKeyDictionary[Student, dict[str, Any]] = WeakKeyDictionary()
@@ -57,7 +57,7 @@ class Watched:
     tokens            the ids as they are afterwards, or None where they are no array any more
     reached           for each parameter, the greatest entry of its gradient at any step
     learning          for each parameter, whether it could learn throughout
-    before, after     the parameters
+    before, first, after   the parameters, before, at the first call of the model, and after
     modes             whether each module trains, before and after
     """
 
@@ -68,6 +68,7 @@ class Watched:
     reached: Array
     learning: Array
     before: tuple[Array, ...]
+    first: tuple[Array, ...]
     after: tuple[Array, ...]
     modes: tuple[tuple[bool, ...], tuple[bool, ...]]
     grads: bool
@@ -79,9 +80,13 @@ class Watched:
 
     @property
     def moved(self) -> tuple[float, ...]:
-        """By how much each parameter has changed at most."""
-        pairs = zip(self.before, self.after, strict=True)
-        return tuple(float(np.abs(a - b).max()) if a.size else 0.0 for a, b in pairs)
+        """By how much each parameter has changed at most since the model was called for the first time."""
+        return _distances(self.first, self.after)
+
+    @property
+    def replaced(self) -> tuple[float, ...]:
+        """By how much each parameter has changed when the model is called for the first time."""
+        return _distances(self.before, self.first)
 
 
 def watch(
@@ -134,9 +139,9 @@ def _read(told: dict[str, Any]) -> Watched:
     if any(kind != STEP and not 0 <= call < len(calls) for kind, call, _ in events):
         raise ValueError("an event of no call")
     modes = tuple(tuple(bool(mode) for mode in side) for side in told["modes"])
-    before, after = (tuple(np.asarray(p, np.float64) for p in told[key]) for key in ("before", "after"))
+    before, first, after = (tuple(np.asarray(p, np.float64) for p in told[key]) for key in ("before", "first", "after"))
     reached, learning = told["reached"], told["learning"]
-    if len(modes) != 2 or [p.shape for p in before] != [p.shape for p in after]:
+    if len(modes) != 2 or not _shapes(before) == _shapes(first) == _shapes(after):
         raise ValueError("another model")
     if before and not len(before) == reached.size == learning.size:
         raise ValueError("another number of parameters")
@@ -148,10 +153,19 @@ def _read(told: dict[str, Any]) -> Watched:
         reached=reached.astype(np.float64),
         learning=learning,
         before=before,
+        first=first,
         after=after,
         modes=(modes[0], modes[1]),
         grads=told["grads"],
     )
+
+
+def _shapes(arrays: tuple[Array, ...]) -> list[tuple[int, ...]]:
+    return [array.shape for array in arrays]
+
+
+def _distances(one: tuple[Array, ...], other: tuple[Array, ...]) -> tuple[float, ...]:
+    return tuple(float(np.abs(a - b).max()) if a.size else 0.0 for a, b in zip(one, other, strict=True))
 
 
 def _ids(tokens: Any) -> Array:

@@ -137,6 +137,10 @@ def _once(part: Part, seed: int, n: int) -> Violation | None:
         low, high = _bounds(part, seed, n)
         fits = low - 1e-4 <= loss <= high + 1e-4
         return None if fits else _wrong(n, loss, "lies outside of what windows can give", ())
+    longest = max(call.tokens.shape[1] for call in found.calls)
+    if longest > CONTEXT + 1:
+        told = f"comes from a call with {longest} tokens"
+        return _wrong(n, loss, told, ("evaluation-context-exceeded",))
     predicted = _by_token(rows)
     if missing := sorted(set(range(1, n)) - set(predicted)):
         told = f"has no part from token {missing[0]}, which is predicted in no window"

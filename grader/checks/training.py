@@ -17,7 +17,7 @@ from grader.verdict import Violation
 from grader.watched import Call, Watched
 from grader.worker import Raised
 
-FIRST = ("one-loss-a-step",)
+FIRST = ("train-runs",)
 HINT = (
     "loss = F.cross_entropy(logits.flatten(0, 1), window[:, 1:].flatten()), where the window has context + 1 tokens"
     " and logits = model(window[:, :-1]); keep loss.item()."
@@ -26,19 +26,32 @@ HINT = (
 
 @check(
     parts=["train"],
-    says="The result is a list of as many finite losses as there are steps.",
+    says="Training runs and returns numbers.",
     cases=module_cases,
     needs=(),
     numbers=False,
     carried=False,
 )
-def one_loss_a_step(part: Part, case: Case) -> Violation | None:
+def train_runs(part: Part, case: Case) -> Violation | None:
     try:
-        losses = run(part, case.key[0]).value
+        run(part, case.key[0])
     except Raised as fault:
         if found := _stepped_between(part, case, fault):
             return found
         raise
+    return None
+
+
+@check(
+    parts=["train"],
+    says="The result is a list of as many finite losses as there are steps.",
+    cases=module_cases,
+    needs=FIRST,
+    numbers=False,
+    carried=False,
+)
+def one_loss_a_step(part: Part, case: Case) -> Violation | None:
+    losses = run(part, case.key[0]).value
     if losses.shape != (STEPS,):
         told = f"{losses.shape[0]} losses" if losses.ndim == 1 else f"numbers of the shape {list(losses.shape)}"
         return Violation(
@@ -68,13 +81,15 @@ def _stepped_between(part: Part, case: Case, fault: Raised) -> Violation | None:
     parts=["train"],
     says="Each reported loss is the mean of −log p(next token) over its batch, in nats, before the step.",
     cases=module_cases,
-    needs=FIRST,
+    needs=(*FIRST, "one-loss-a-step"),
     numbers=False,
     carried=False,
 )
 def reported_loss(part: Part, case: Case) -> Violation | None:
     found, seed = run(part, case.key[0]), case.key[0]
     losses = found.value.astype(np.float64)
+    if losses.shape != (STEPS,) or not np.isfinite(losses).all():
+        return None  # that is told before
     batches = _batches(found, seed)
     if batches is None:
         return _first_of_one_window(part, seed) if not found.trained else None
@@ -186,12 +201,7 @@ def _first_of_one_window(part: Part, seed: int) -> Violation | None:
     carried=False,
 )
 def gradient_of_the_loss(part: Part, case: Case) -> Violation | None:
-    found, words = run(part, case.key[0]), text(case.key[0])
-    pairs = []
-    for call in found.calls:
-        batch = words.batch([call])
-        if call.pulled is not None and batch is not None:
-            pairs.append((batch, call.pulled))
+    pairs = pulls(part, case.key[0])
     wrong = [(batch, pulled) for batch, pulled in pairs if not _right_pull(batch, pulled)]
     if not wrong:
         return None
@@ -200,6 +210,13 @@ def gradient_of_the_loss(part: Part, case: Case) -> Violation | None:
         hint=HINT,
         names=_pulled_by([pair for pair in wrong if pair[0].complete]),
     )
+
+
+def pulls(part: Part, seed: int) -> list[tuple[Batch, Array]]:
+    """The windows of each call, and the gradient that came back to its logits."""
+    calls, words = run(part, seed).calls, text(seed)
+    pairs = [(words.batch([call]), call.pulled) for call in calls]
+    return [(batch, pulled) for batch, pulled in pairs if batch is not None and pulled is not None]
 
 
 def _right_pull(batch: Batch, pulled: Array) -> bool:

@@ -79,6 +79,24 @@ def _still(found: Watched) -> tuple[str, ...]:
 
 @check(
     parts=["train"],
+    says="Training goes on from the parameters that the model has.",
+    cases=module_cases,
+    needs=FIRST,
+    numbers=False,
+    carried=False,
+)
+def starts_from_the_model(part: Part, case: Case) -> Violation | None:
+    if max(run(part, case.key[0]).replaced, default=0.0) <= 1e-3:
+        return None
+    return Violation(
+        "the parameters are others when the model is called for the first time",
+        hint="Leave the parameters as they are until the first step.",
+        names=("training-starts-anew",),
+    )
+
+
+@check(
+    parts=["train"],
     says="Every parameter that gets a gradient is trained.",
     cases=module_cases,
     needs=FIRST,

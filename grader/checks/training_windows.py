@@ -9,10 +9,11 @@ from grader.checks import check
 from grader.checks.module_shapes import module_cases
 from grader.checks.training import FIRST, reported_loss
 from grader.compare import Array
+from grader.next_token import along, entropy
 from grader.part import Part
 from grader.trained import CONTEXT, LONG, ROWS, STEPS, drops_out, groups, run, text
 from grader.verdict import Violation
-from grader.watched import Watched
+from grader.watched import Call, Watched
 
 FEW = CONTEXT + 4  # tokens: four windows
 MANY = 60  # steps of ROWS windows: one of the four is missed by chance in one of 10^22 runs
@@ -32,7 +33,7 @@ def windows_of_the_text(part: Part, case: Case) -> Violation | None:
     seed = case.key[0]
     found = run(part, seed)
     for call in found.trained:
-        if wrong := _not_a_window(seed, call.tokens, LONG):
+        if wrong := _backwards(seed, call) or _not_a_window(seed, call.tokens, LONG):
             return wrong
     if wrong := _rows(found):
         return wrong
@@ -43,6 +44,22 @@ def windows_of_the_text(part: Part, case: Case) -> Violation | None:
             return wrong
         starts.update(text(seed, FEW).places(call.tokens[:, 0]).tolist())
     return _missing(starts, shifted=_shifted_twice(part, case)) if starts else None
+
+
+def _backwards(seed: int, call: Call) -> Violation | None:
+    """Windows that are read from their end to their start."""
+    words = text(seed)
+    if not words.runs(call.tokens[:, ::-1]).all():
+        return None
+    targets = words.before[call.tokens]
+    factor = None
+    if call.logits is not None and call.pulled is not None and (targets >= 0).all():
+        factor = along(call.pulled, entropy(call.logits, targets)[1])
+    return Violation(
+        "windows are read from their end to their start",
+        hint=DRAW,
+        names=("training-predicts-past",) if factor and factor > 0 else (),
+    )
 
 
 def _not_a_window(seed: int, tokens: Array, n: int) -> Violation | None:
@@ -131,8 +148,8 @@ def short_texts(part: Part, case: Case) -> Violation | None:
     seed = case.key[0]
     for n in (CONTEXT + 1, SHORT):
         found = run(part, seed, n=n, steps=2, rows=4)
-        if found.value.shape != (2,) or not np.isfinite(found.value.astype(np.float64)).all():
-            return Violation(f"2 steps on {n} tokens, with a context of {CONTEXT}, give no two finite losses")
+        if not np.isfinite(found.value.astype(np.float64)).all():
+            return Violation(f"a loss on {n} tokens, with a context of {CONTEXT}, is not finite")
         words = text(seed, n)
         for call in found.trained:
             places = words.places(call.tokens[:, 0])
@@ -157,29 +174,33 @@ def seed_decides(part: Part, case: Case) -> Violation | None:
     seed = case.key[0]
     first, again = run(part, seed), run(part, seed, around=2)
     hint = "Make generator = torch.Generator().manual_seed(seed) before the loop and draw the windows from it."
-    if not _same(first, again, losses=not drops_out(part, seed)):
+    elsewhere = "where the global random generator stands elsewhere"
+    if not _same(first, again):
+        what, key = ("batches", ("training-unseeded",)) if first.trained else ("losses", ())
+        return Violation(f"the same seed gives other {what} {elsewhere}", hint=hint, names=key)
+    if not _same_losses(first, again):
         return Violation(
-            "the same seed gives other batches where the global random generator stands elsewhere"
-            if first.trained
-            else "the same seed gives other losses where the global random generator stands elsewhere",
-            hint=hint,
-            names=("training-unseeded",),
+            f"the same seed gives the same batches and other losses {elsewhere}",
+            hint="Call torch.manual_seed(seed) first: dropout draws from the global generator.",
+            names=("training-dropout-unseeded",) if first.trained and drops_out(part, seed) else (),
         )
-    if _same(first, run(part, seed, drawn=5), losses=not first.trained):
-        return Violation(
-            "another seed gives the same batches", hint=hint, names=("training-seed-unused",) * _various(first)
-        )
+    other = run(part, seed, drawn=5)
+    if _various(first) and _same(first, other) and (first.trained or _same_losses(first, other)):
+        return Violation("another seed gives the same batches", hint=hint, names=("training-seed-unused",))
     return None
 
 
-def _same(one: Watched, other: Watched, *, losses: bool) -> bool:
+def _same(one: Watched, other: Watched) -> bool:
+    """Whether two runs have the same batches."""
     a, b = [call.tokens for call in one.trained], [call.tokens for call in other.trained]
-    batches = len(a) == len(b) and all(map(np.array_equal, a, b))
-    alike = one.value.shape == other.value.shape and np.allclose(one.value, other.value, rtol=1e-5, atol=0)
-    return batches and (not losses or alike)
+    return len(a) == len(b) and all(map(np.array_equal, a, b))
+
+
+def _same_losses(one: Watched, other: Watched) -> bool:
+    a, b = one.value, other.value
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=0)
 
 
 def _various(found: Watched) -> bool:
-    """Whether anything is drawn at all."""
-    steps = groups(found, STEPS)
-    return steps is None or len({tuple(call.tokens.reshape(-1)) for calls in steps for call in calls}) > 1
+    """Whether batches differ at all; that they do not is told with the windows."""
+    return not found.trained or len({tuple(call.tokens.reshape(-1)) for call in found.trained}) > 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from grader.cases import Case
 from grader.checks import check
 from grader.checks.module_shapes import module_cases
-from grader.checks.training import FIRST, gradient_of_the_loss
+from grader.checks.training import FIRST, gradient_of_the_loss, pulls
 from grader.checks.training_steps import gradient_steps
 from grader.compare import Array
 from grader.lm import Model, model
@@ -36,13 +35,17 @@ NOISE: dict[str, Any] = {"vocab_size": 8, "context": 16, "width": 32, "heads": 4
 NOISE_SEEN, NOISE_HELD_OUT, BELOW = 5_000, 1_009, 0.2
 
 
-def trained(part: Part, sizes: dict[str, Any], tokens: Array, steps: int, rows: int, lr: float) -> Model:
-    """A new model after training, in evaluation mode."""
-    fresh = model(part, precision="float32", fresh=True, **sizes)
-    given = (fresh.handle, np.asarray(tokens, np.int64), steps, rows, lr, 0)
+def untrained(part: Part, sizes: dict[str, Any]) -> Model:
+    """A new model in evaluation mode."""
+    return model(part, precision="float32", fresh=True, **sizes)
+
+
+def fit(part: Part, made: Model, tokens: Array, steps: int, rows: int, lr: float, seed: int = 0) -> Model:
+    """The model after the submission's `train`, in evaluation mode."""
+    given = (made.handle, np.asarray(tokens, np.int64), steps, rows, lr, seed)
     student_of(part).ask(part.part, lambda w: w.call(part.name, given, "array"))
-    fresh.instance.train(False)
-    return fresh
+    made.instance.train(False)
+    return made
 
 
 def loss_of(made: Model, tokens: Array) -> float:
@@ -51,22 +54,6 @@ def loss_of(made: Model, tokens: Array) -> float:
     starts = range(0, len(tokens) - context, context)
     windows = np.stack([tokens[start : start + context + 1] for start in starts])
     return entropy(made.logits(windows[:, :-1]), windows[:, 1:])[0]
-
-
-def _losses(part: Part, sizes: dict[str, Any], tokens: Array, held: Array, plan: Iterable[Any]) -> Iterator[float]:
-    """For each (steps, rows, rate) the loss on the tokens that are held out."""
-    for steps, rows, lr in plan:
-        yield loss_of(trained(part, sizes, tokens, steps, rows, lr), held)
-
-
-def _least(losses: Iterator[float], enough: float) -> float:
-    """The least of the losses, up to the first that is low enough; NaN only where all are."""
-    least = np.nan
-    for loss in losses:
-        least = np.fmin(least, loss)
-        if least <= enough:
-            break
-    return float(least)
 
 
 def _said(loss: float) -> str:
@@ -85,16 +72,17 @@ def _said(loss: float) -> str:
 def overfits(part: Part, case: Case) -> Violation | None:
     tokens = np.random.default_rng((*case.key, 1)).integers(0, TINY["vocab_size"], TINY["context"] + 2)
     window = tokens[: TINY["context"] + 1]
-    untrained = loss_of(model(part, precision="float32", fresh=True, **TINY), window)
     losses: list[float] = []
-    for loss in _losses(part, TINY, tokens, window, [(150, 4, rate) for rate in RATES]):
-        losses.append(loss)
-        if loss <= LEARNED:
+    for rate in RATES:
+        made = untrained(part, TINY)
+        before = loss_of(made, window)
+        losses.append(loss_of(fit(part, made, tokens, 150, 4, rate), window))
+        if losses[-1] <= LEARNED:
             return None
     least = float(np.fmin.reduce(losses))
-    rises = all(not loss <= untrained + 1 for loss in losses)
+    rises = all(not loss <= before + 1 for loss in losses)
     return Violation(
-        f"after 150 steps on {len(tokens)} tokens their loss is {_said(least)} nats; it was {_said(untrained)} before",
+        f"after 150 steps on {len(tokens)} tokens their loss is {_said(least)} nats; it was {_said(before)} before",
         hint="Each step goes against the gradient of −log p of the next tokens, by lr.",
         names=("training-ascends",) if rises and _steps_rightly(part, case) else (),
         allowed=LEARNED,
@@ -103,12 +91,13 @@ def overfits(part: Part, case: Case) -> Violation | None:
 
 def _steps_rightly(part: Part, case: Case) -> bool:
     """Whether all that is known of a step but its direction is right."""
-    return gradient_of_the_loss(part, case) is None and gradient_steps(part, case) is None
+    known = bool(pulls(part, case.key[0]))
+    return known and gradient_of_the_loss(part, case) is None and gradient_steps(part, case) is None
 
 
 @check(
     parts=["train"],
-    says="After 400 steps prose that was held out is predicted better than by counting pairs, by 0.1 nats a character.",
+    says="In 4 times 100 steps prose that was held out is predicted better than by counting pairs, by 0.1 nats.",
     cases=module_cases,
     needs=(*FIRST, "overfits"),
     numbers=False,
@@ -121,9 +110,13 @@ def held_out_prose(part: Part, case: Case) -> Violation | None:
     seen, held = ids[:SEEN], ids[SEEN:]
     single, pairs = (f(seen, held, len(known)) for f in (unigram_loss, bigram_loss))
     sizes = {**PROSE, "vocab_size": len(known)}
-    least = _least(_losses(part, sizes, seen, held, [(400, 8, rate) for rate in PROSE_RATES]), pairs - MARGIN)
-    if least <= pairs - MARGIN:
-        return None
+    least = np.nan
+    for rate in PROSE_RATES:
+        made = untrained(part, sizes)
+        for again in range(4):  # not in one call, so that a slow machine keeps within the limit of one
+            least = float(np.fmin(least, loss_of(fit(part, made, seen, 100, 8, rate, again), held)))
+            if least <= pairs - MARGIN:
+                return None
     return Violation(
         f"prose that was held out costs {_said(least)} nats a character; counting characters gives {single:.2f},"
         f" counting pairs {pairs:.2f}",
@@ -141,10 +134,12 @@ def noise_text(seed: int) -> tuple[Array, Array, float]:
 
 def noise_model(part: Part, seed: int) -> Model:
     """A model that was trained on noise, by the submission's `train`."""
-    made: Model = kept(
-        part, f"noise {seed} {id(process(part))}", lambda: trained(part, NOISE, noise_text(seed)[0], 150, 8, 0.01)
-    )
-    return made
+
+    def made() -> Model:
+        return fit(part, untrained(part, NOISE), noise_text(seed)[0], 150, 8, 0.01)
+
+    found: Model = kept(part, f"noise {seed} {id(process(part))}", made)
+    return found
 
 
 @check(

@@ -119,6 +119,13 @@ _both(
     "Take context + 1 tokens: the first ones are inputs, the targets follow.",
 )
 _both(
+    "first-unused",
+    "the first position is left out",
+    "mean over T − 1 positions",
+    "The first token has nothing before it, but its position predicts the second one.",
+    "Every position predicts its next token, the first one too.",
+)
+_both(
     "first-row-only",
     "only the first row of a batch counts",
     "logits[0]",
@@ -283,6 +290,22 @@ _known(
 )
 _known(
     "train",
+    "starts-anew",
+    "the model's parameters are replaced before the first step",
+    "reset_parameters(), or new numbers drawn",
+    "A run is to begin from the same numbers each time.",
+    "Go on from the parameters that the model has: whoever made it has drawn them.",
+)
+_known(
+    "train",
+    "dropout-unseeded",
+    "dropout is not decided by the seed",
+    "the same batches, and other losses",
+    "The windows have a generator of their own; dropout draws from the global one.",
+    "Call torch.manual_seed(seed) first, too.",
+)
+_known(
+    "train",
     "parameters-left-out",
     "some parameters are not trained",
     "optimizer(some of model.parameters())",
@@ -362,6 +385,14 @@ _known(
     "windows overlap by more than one token, and all of each is counted",
     "A sliding window gives each token more context, and is added up as it is.",
     "Of a window that overlaps, count the new tokens only.",
+)
+_known(
+    "evaluate",
+    "context-exceeded",
+    "the model is given more tokens than its context",
+    "model(tokens[None])",
+    "Short texts fit as they are.",
+    "Cut the text into windows of at most context inputs.",
 )
 _known(
     "evaluate",

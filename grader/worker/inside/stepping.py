@@ -23,6 +23,7 @@ class Watch:
              before still has a gradient; STEP with 1 = there is a gradient, 2 = it brings a closure
     reached, learning   for each parameter: the greatest entry of its gradient at any step, and whether it could learn
              in every call
+    first    the parameters at the first call of this model, None before
     """
 
     def __init__(self, submission: Submission, model: Any) -> None:
@@ -34,6 +35,7 @@ class Watch:
         self.events: list[list[int]] = []
         self.reached = [0.0] * len(self.parameters)
         self.learning = [parameter.requires_grad for parameter in self.parameters]
+        self.first: list[Any] | None = None
         self._depth, self._cells = 0, 0
         self._last: list[Any] | None = None
 
@@ -73,6 +75,8 @@ class Watch:
         kept = self._cells <= _CELLS
         tokens = as_array(given.detach().long().clone(), self.cap, 0)[0]
         logits = as_array(value.detach().double().clone(), self.cap, 0)[0] if kept else None
+        if model is self.model and self.first is None:
+            self.first = [as_array(p.detach().double().clone(), self.cap, 0)[0] for p in self.parameters]
         number = len(self.calls)
         self.calls.append([tokens, logits, bool(value.requires_grad), bool(model.training), model is self.model])
         self.pulled.append(None)

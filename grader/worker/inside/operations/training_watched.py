@@ -17,7 +17,7 @@ from ..tree import unpack
 def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
     """arguments: target, model, tokens, kwargs, seed of the global generators, training (the mode before).
 
-    -> value (an array), tokens (as they are afterwards), calls, pulled, events, reached, learning as `Watch` has them,
+    -> value (an array), tokens (as they are afterwards), calls, pulled, events, reached, learning, first as in `Watch`,
        before and after (the parameters), modes (of every module before and after), grads (whether a parameter has one)
     """
     asked = unpack(arguments, body, submission.leaf)
@@ -47,6 +47,7 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
         "events": np.array(watch.events, np.int64).reshape(-1, 3),
         "reached": np.array(watch.reached, float),
         "learning": np.array(watch.learning, bool),
+        "first": before if watch.first is None else watch.first,
         "before": before,
         "after": numbers(),
         "modes": [modes, _modes(torch, model)],
