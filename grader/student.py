@@ -173,8 +173,10 @@ class Student:
             raise self._given_up[part.name]
         try:
             answer = self._answer(question)
-        except (TimedOut, Crashed) as fault:
+        except StudentFault as fault:
             self._keep(fault.printed)
+            if not isinstance(fault, TimedOut | Crashed):
+                raise
             self._crashes[part.name] += 1
             if isinstance(fault, TimedOut) or self._crashes[part.name] >= CRASHES:
                 self._given_up[part.name] = fault

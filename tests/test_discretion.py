@@ -159,3 +159,8 @@ def test_a_folder_is_called_by_its_own_name(tmp_path, monkeypatch, place):
     (folder / "below").mkdir(parents=True)
     monkeypatch.chdir(folder / "below" if place == ".." else folder)
     assert grader.grade(place, assignment="hand-decoder").rubric["submission"]["name"] == "my.work"
+
+
+def test_what_is_printed_before_an_exception_is_shown():
+    source = RIGHT + "\ndef softmax(x):\n    print('so far', x.shape)\n    raise ValueError('no')\n"
+    assert "so far (" in grader.grade(handed_in(source), assignment="hand-decoder", only="softmax").printed
