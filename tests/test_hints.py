@@ -67,3 +67,23 @@ def test_a_part_graded_alone_is_not_said_to_be_the_culprit(hosts, tmp_path):
     said, command = next_step(alone)
     assert "or what it is made of: softmax" in said
     assert command == "grader check"
+
+
+def test_what_torch_has_not_is_not_what_the_student_has_not_written(hosts, tmp_path):
+    pytest.importorskip("torch")
+    begin = "import torch\n\n\nclass DecoderBlock(torch.nn.Module):\n    def __init__(self, width=64, heads=4):\n"
+    inner = "        super().__init__()\n        self.inner = Inner()\n\n    def forward(self, x):\n        return x + "
+    told = {}
+    for said, source in (
+        ("library", f"{inner}torch.empty(12, device='meta').to('cpu')\n"),
+        ("nothing", f"{inner}self.inner(x)\n"),
+        ("stub", f"{inner}self.inner.step(x)\n"),
+    ):
+        kind = "\n\nclass Inner(torch.nn.Module):\n    def step(self, x):\n        raise NotImplementedError\n"
+        text, file = begin + source + kind, "decoder_block.py"
+        told[said] = hints_of(text, hosts, tmp_path, "decoderblock.same-shape", "decoder-block", file)
+    assert told == {
+        "library": {""},
+        "nothing": {"Write Inner.forward: the method has that very name."},
+        "stub": {"Write step first."},
+    }

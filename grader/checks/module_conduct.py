@@ -11,7 +11,7 @@ from grader.checks import check
 from grader.checks.module_shapes import inputs, module_cases, wrong_shape
 from grader.compare import Array, number
 from grader.module import WIDTH, Instance, build
-from grader.module_settings import WIDE, asked, in_training
+from grader.module_settings import LONG, WIDE, Setting, asked, in_training
 from grader.part import Part
 from grader.verdict import Violation
 
@@ -66,7 +66,8 @@ def evaluation_repeats(part: Part, case: Case) -> Violation | None:
     block, x = build(part).redraw(case.key[0]), inputs(case, 2, 5, WIDTH)
     first, seeded = block.forward(x, seed=1), block.forward(x, seed=2)
     moved = 0.0 if _alike(seeded, first) else float(np.abs(seeded - first).max())
-    moved = moved or asked(part, WIDE, case.key[0], partial(_drawn, case=case)) or 0.0
+    for setting in (WIDE, LONG):
+        moved = moved or asked(part, setting, case.key[0], partial(_drawn, case=case, setting=setting)) or 0.0
     if moved == 0:
         return None
     return Violation(
@@ -76,9 +77,9 @@ def evaluation_repeats(part: Part, case: Case) -> Violation | None:
     )
 
 
-def _drawn(block: Instance, case: Case) -> float:
+def _drawn(block: Instance, case: Case, setting: Setting) -> float:
     """How far results move from one seed to another, in a larger setting."""
-    first, seeded = (block.forward(WIDE.x(case.key), seed=seed) for seed in (1, 2))
+    first, seeded = (block.forward(setting.x(case.key), seed=seed) for seed in (1, 2))
     return 0.0 if _alike(seeded, first) else float(np.abs(seeded - first).max())
 
 

@@ -19,7 +19,7 @@ from grader.verdict import Violation
 
 B, T = 2, 6
 SMALL = Setting("", B, T)
-SHOWN, TAIL = 20, 40  # positions: of which a picture is drawn; at the end of many
+SHOWN, TAIL = 12, 40  # positions: of which a picture is drawn; at the end of many
 HINT = "Mask S[t, s] for s > t before the softmax, with -inf rather than 0."
 
 

@@ -108,12 +108,11 @@ def all_used(part: Part, case: Case) -> Violation | None:
         return found
     if all(np.prod(block.parameters[i].shape) <= WIDTH for i in idle):
         idle = [i for i in idle if found.norms[i] < 0]
-    layers = [
-        f"{block.names([i])}[{k}]"
-        for i, given in enumerate(found.parameters)
-        if given is not None and given.ndim > 2 and i not in idle
-        for k in np.flatnonzero(~given.reshape(len(given), -1).any(axis=1))
-    ]
+    silent = [(i, k) for i, k in _silent(block, found.parameters) if i not in idle]
+    if silent:  # a unit of ReLU may be silent for a few positions
+        more = gradients(block, inputs(case, 16, 15, WIDTH, stream=2), inputs(case, 16, 15, WIDTH, stream=3))
+        silent = [] if isinstance(more, Violation) else [at for at in silent if at in _silent(block, more.parameters)]
+    layers = [f"{block.names([i])}[{k}]" for i, k in silent]
     if not idle and not layers:
         return None
     return Violation(
@@ -121,6 +120,13 @@ def all_used(part: Part, case: Case) -> Violation | None:
         hint="Use every layer that __init__ makes, each in its place, or leave it out.",
         names=() if wiring(part, case) or apart(part, case.key[0]) else ("module-parameter-unused",),
     )
+
+
+def _silent(block: Instance, given: Sequence[Array | None]) -> list[tuple[int, int]]:
+    """The maps in parameters of several that get no gradient, by parameter and place."""
+    several = (len(sides) > 2 for sides in ([n for n in p.shape if n != 1] for p in block.parameters))
+    stacked = [(i, g) for (i, g), many in zip(enumerate(given), several, strict=True) if many and g is not None]
+    return [(i, int(k)) for i, g in stacked for k in np.flatnonzero(~g.reshape(len(g), -1).any(axis=1))]
 
 
 def _moves(block: Instance, place: int, x: Array) -> bool:
