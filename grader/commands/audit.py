@@ -25,18 +25,19 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, path_type=Path),
     help="Another right submission.",
 )
-def command(assignment: str | None, out: Path | None, jobs: int, right: tuple[Path, ...]) -> int:
+@click.option("--only", multiple=True, metavar="GLOB", help="Variants whose ids match, such as `cache.*`.")
+def command(assignment: str | None, out: Path | None, jobs: int, right: tuple[Path, ...], only: tuple[str, ...]) -> int:
     """Turn every known mistake of ASSIGNMENT (default: of all) into a submission, grade it, and print what is wrong.
 
     The exit status is 0 when nothing is.
     """
     from grader.spec import available
 
-    found = [_one(name, out, jobs, right) for name in ([assignment] if assignment else available())]
+    found = [_one(name, out, jobs, right, only) for name in ([assignment] if assignment else available())]
     return 0 if all(audit.clean for audit in found) else 1
 
 
-def _one(assignment: str, out: Path | None, jobs: int, right: tuple[Path, ...]) -> Audit:
+def _one(assignment: str, out: Path | None, jobs: int, right: tuple[Path, ...], only: tuple[str, ...]) -> Audit:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -51,6 +52,7 @@ def _one(assignment: str, out: Path | None, jobs: int, right: tuple[Path, ...]) 
             assignment,
             jobs=jobs,
             right=right,
+            only=only,
             progress=lambda done, total, _: bar.update(task, completed=done, total=total),
         )
     click.echo(summary(found))

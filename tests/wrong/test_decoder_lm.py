@@ -1,4 +1,4 @@
-"""Holds the grader to every language model: right ones get full marks, wrong ones lose some and are called by their names.
+"""Holds the grader to every language model: right ones get full marks, wrong ones lose some and are called by name.
 
 One right submission is graded whole, each other one by the chapter in which it is unlike the others; wrong ones by the
 chapter that they concern. With GRADER_WHOLE_CORPUS=1, or without `-m "not slow"`, all are graded whole.

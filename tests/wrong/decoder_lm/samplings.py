@@ -70,7 +70,6 @@ WRONG = chapter(
         ("        ids = ids + given\n", "        ids += given\n"),
     )),
     ("dropout-on", "dropout is on", "sampling-in-training", D, (("    mode = model.training\n    model.eval()\n    ids = torch", "    mode = model.training\n    model.train()\n    ids = torch"),)),
-    ("stays-in-evaluation", "the model stays in evaluation mode", None, P, (("        step = new[-1:]\n    model.train(was_training)\n", "        step = new[-1:]\n"),)),
     ("no-repeats", "an id that was drawn is not drawn again", None, P, (
         ("        new.append(choose(logits[0, -1], ", "        logits[0, -1, new] = float(\"-inf\")\n        new.append(choose(logits[0, -1], "),
     )),
