@@ -87,7 +87,9 @@ def _run(part: Part, asked: Mapping[str, Any], v: int) -> Run:
     good = calls.ndim == 2 and calls.shape[1] == 5 and calls.dtype.kind == "i" and fed.ndim == 1
     if not good or fed.dtype.kind != "i" or (calls[:, :3] < 0).any() or (calls[:, 1:3] > 1 << 20).any():
         raise BadResult("gave counts of another form")
-    batch = value.ndim == 2 and len(value) == 1
+    batch, prompt = value.ndim == 2 and len(value) == 1, tuple(asked["prompt"])
+    if value.size > 4 * (asked["count"] + len(prompt)) + 100:
+        raise Unexpected(Violation(f"returned {value.size} numbers for max_new_tokens={asked['count']}"))
     if not (value.ndim == 1 or batch) or (value.size and value.dtype.kind not in "iu"):
         raise Unexpected(
             Violation(
@@ -100,7 +102,6 @@ def _run(part: Part, asked: Mapping[str, Any], v: int) -> Run:
         raise Unexpected(Violation(f"returned the id {next(i for i in drawn if not 0 <= i < v)} of {v} ids"))
     ends = np.cumsum(calls[:, 1] * calls[:, 2])
     pieces = tuple(tuple(int(i) for i in piece) for piece in np.split(fed, ends)[: len(calls)])
-    prompt = tuple(asked["prompt"])
     longer = len(drawn) == len(prompt) + asked["count"] and drawn[: len(prompt)] == prompt
     ids = drawn[len(prompt) :] if longer else drawn
     return Run(ids, drawn, batch, told["prompt"], tuple(tuple(map(int, call)) for call in calls), pieces, told["kept"])

@@ -112,9 +112,10 @@ def generate(model, prompt, max_new_tokens, temperature=1.0, top_k=None, top_p=N
     """The list of max_new_tokens new ids that follow the ids of the prompt (which are not repeated).
 
     Draw from softmax(logits / temperature); temperature 0 takes the largest logit. top_k keeps the k largest; top_p
-    keeps the fewest tokens whose probabilities add up to at least top_p; with both, top_k comes first. The same seed
-    gives the same ids. use_cache=True calls model.decode: once for the prompt, then with one new token at a time;
-    use_cache=False calls the model itself. Both give the same. Prompt and new tokens fit into the context.
+    keeps the fewest tokens whose probabilities add up to at least top_p; with both, top_k comes first, and top_p counts
+    the probabilities of the tokens that are left. The same seed gives the same ids, seed=None others at every call.
+    use_cache=True calls model.decode: once for the prompt, then with one new token at a time; use_cache=False calls the
+    model itself. Both give the same. Prompt and new tokens fit into the context.
     """
     raise NotImplementedError("step 10")
 

@@ -31,19 +31,19 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
     random.seed(asked["seed"])
     np.random.seed(asked["seed"] % 2**32)
     torch.manual_seed(asked["seed"])
-    before = _state(torch, model)
-    hook = _Hook(torch, model, asked["rows"], asked["other"], hollow=asked["hollow"])
+    before = submission.run(_state, torch, model)
+    hook = submission.run(_Hook, torch, model, asked["rows"], asked["other"], hollow=asked["hollow"])
     try:
         value = submission.run(function, model, prompt, asked["count"], **asked["kwargs"])
     finally:
-        hook.remove()
+        submission.run(hook.remove)
     taken = submission.taken()
     told = {
         "value": submission.run(taken.value, value, "array"),
         "prompt": submission.run(echo, prompt, submission.taken()),
         "calls": np.array(hook.calls[:_MOST], np.int64).reshape(-1, 5),
         "fed": np.array(hook.fed[:_MOST], np.int64),
-        "kept": submission.run(_same, torch, before, _state(torch, model)),
+        "kept": submission.run(_same, torch, before, submission.run(_state, torch, model)),
     }
     return {"value": told, "kinds": taken.kinds, "dtypes": taken.dtypes, "after": None}
 
