@@ -166,7 +166,7 @@ def special_tokens_nested(part: Part, case: Case) -> Violation | None:
 def special_tokens_untrained(part: Part, case: Case) -> Violation | None:
     tokens = train(part, AROUND, BYTES + MERGES + len(SPECIAL), SPECIAL)
     for text in tokens.strings:
-        inside = len(text) > 1 and text not in SPECIAL and set(text) & set("<|>")
+        inside = len(text) > 1 and text not in SPECIAL and set(text) & set("<|>") and text in AROUND
         if inside or "qk" in text:
             return Violation(
                 f"{shown(text)} has become a token: "
