@@ -13,7 +13,7 @@ from grader.compare import Array
 from grader.lm import Model
 from grader.module import student_of
 from grader.part import Part
-from grader.worker import BadResult, StudentFault
+from grader.worker import BadResult, Raised, StudentFault
 from grader.worker.text import clean
 
 WATCHED = {"modules": list, "operators": list, "scores": np.ndarray, "values": np.ndarray, "projections": list}
@@ -64,7 +64,10 @@ def watch(
         "matrices": matrices,
         "rows": list(rows),
     }
-    told = student_of(part).ask(part.part, lambda w: w.told("lm_watch", WATCHED, **asked))
+    try:
+        told = student_of(part).ask(part.part, lambda w: w.told("lm_watch", WATCHED, **asked, below=True))
+    except Raised:  # what runs alone may not run with somebody below it: a mapped or compiled model
+        told = student_of(part).ask(part.part, lambda w: w.told("lm_watch", WATCHED, **asked, below=False))
     scores, values = told["scores"], told["values"]
     if scores.ndim != 3 or values.ndim != 3 or (len(scores) and scores.shape[1:] != (len(rows), T)):
         raise BadResult("tells scores of another shape")

@@ -25,11 +25,11 @@ MOST = 400  # vectors among which q and k are looked for
 FAR, FAR_ROWS = 2304, (63, 600, 2303)
 
 
-def turning(part: Part, case: Case) -> tuple[Model, Watched]:
+def turning(part: Part, case: Case, heads: int = HEADS) -> tuple[Model, Watched]:
     """One layer, over three tokens that are repeated: what enters its softmax."""
-    m = drawn(part, case, layers=1, context=256, width=WIDTH, heads=HEADS)
+    m = drawn(part, case, layers=1, context=256, width=WIDTH, heads=heads)
     x = np.repeat(np.array([[1], [4], [8]]), LONG, axis=1)
-    return m, watch(m, x, matrices=3 * HEADS, rows=ROWS)
+    return m, watch(m, x, matrices=3 * heads, rows=ROWS)
 
 
 def room(m: Model) -> float:
@@ -58,7 +58,10 @@ def lm_repeated_token(part: Part, case: Case) -> Violation | None:
 
 
 def _absolute(part: Part, case: Case) -> tuple[str, ...]:
-    """What makes positions differ: a table, turned values, or weights that do not sum to 1."""
+    """What makes positions differ: the first one consults nothing, a table, turned values, weights that sum to less."""
+    single = drawn(part, case, layers=1).logits(np.full((1, CONTEXT), 3))[0]
+    if np.abs(single[1:] - single[1]).max() <= 1e-4 * np.abs(single[0] - single[1]).max():
+        return ("lm-mask-strict",)
     if table(part, rotary=True) is not None:
         return ("lm-positions-twice",)
     m, seen = turning(part, case)
@@ -118,7 +121,7 @@ def lm_scale(part: Part, case: Case) -> Violation | None:
     d_k = WIDTH // HEADS
     found = _factors(seen, d_k, 10 * room(m))
     right = d_k**-0.5
-    if not found or any(abs(c / right - 1) <= 10 * room(m) for c in found):
+    if not found or any(abs(c / right - 1) <= 10 * room(m) for c in found) or _follows_heads(part, case, seen):
         return None
     key = {1.0: "missing", 1 / d_k: "by-width", d_k**0.5: "multiplied", d_k: "multiplied"}
     key[WIDTH**-0.5] = "by-model-width"
@@ -128,6 +131,14 @@ def lm_scale(part: Part, case: Case) -> Violation | None:
         hint="Divide Q Kᵀ by the square root of d_k, once.",
         names=names(part, case.key[0]) or (f"lm-scale-{told[0] if told else 'other'}",) if len(found) == 1 else (),
     )
+
+
+def _follows_heads(part: Part, case: Case, seen: Watched) -> bool:
+    """Whether projections are other ones with another number of heads: then the scale may be in them."""
+    other = turning(part, case, heads=2)[1].projections
+    if [p.shape for p in seen.projections] != [p.shape for p in other]:
+        return False
+    return any(np.abs(p - q).max() > 1e-5 * np.abs(p).max() for p, q in zip(seen.projections, other, strict=True))
 
 
 def _factors(seen: Watched, d_k: int, near: float) -> list[float]:

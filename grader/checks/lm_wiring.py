@@ -42,7 +42,7 @@ class Wired:
     @property
     def large(self) -> float:
         """Beside which a branch of ordinary size does not count."""
-        return 1e6 if self.m.instance.precision == "float64" else 1e4
+        return 1e6 if self.m.instance.precision == "float64" else 1e5
 
 
 def wired(part: Part, case: Case, layers: int = 2) -> Wired:

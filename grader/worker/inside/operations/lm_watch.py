@@ -1,5 +1,6 @@
 """Run a language model once, and tell what it is made of, which operators it calls and what enters its softmax."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from ..watching import Seen, modes, ready_made
 
 
 def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, Any]:
-    """arguments: module, tokens (B, T), method ("" for the module itself), training, gradients, matrices, rows.
+    """arguments: module, tokens (B, T), method ("" for the module itself), training, gradients, matrices, rows, below.
 
     -> modules: (name, class) of transformer modules in the tree; operators: (name, file, line) of their operators
        scores: (n, rows, T) of the first softmax, at the rows asked for; values: (n, T, ·); projections: (B, ·)
@@ -25,6 +26,7 @@ def run(submission: Submission, arguments: Any, body: bytearray) -> dict[str, An
     was = bool(module.training)
     submission.run(module.train, asked["training"])
     above, below = modes(seen)
+    below = below if asked["below"] else nullcontext()
     submission.run(torch.manual_seed, 0)
     try:
         with torch.inference_mode(False), torch.set_grad_enabled(asked["gradients"]), above, below:
