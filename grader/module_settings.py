@@ -10,10 +10,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from grader.compare import Array
-from grader.module import HEADS, WIDTH, Instance, Precision, Raised, build, student_of
+from grader.module import HEADS, WIDTH, Instance, Precision, Raised, build, process, student_of
 from grader.part import Part
 from grader.student import Student
-from grader.worker import Crashed
+from grader.worker import Crashed, Worker
 
 R = TypeVar("R")
 
@@ -40,6 +40,7 @@ WIDE = Setting("width 64, 4 heads, 12 positions", 4, 12, 64, 4)
 LONE = Setting("one head", 2, 9, 10, 1)
 LONG = Setting("200 positions", 1, 200, precision="float32")
 SINGLE = Setting("float32", 2, 8, precision="float32")
+_training: WeakKeyDictionary[Worker, dict[tuple[str, int], Instance | None]] = WeakKeyDictionary()
 _failed: WeakKeyDictionary[Student, set[Setting]] = WeakKeyDictionary()
 
 
@@ -62,7 +63,14 @@ def in_training(part: Part, seed: int, x: Array) -> Instance | None:
     Dropout draws the same numbers for the same shapes, so what holds in evaluation holds here. None also where training
     changes what evaluation gives, as another check says.
     """
-    block = build(part, fresh=True, plain=True).redraw(seed)
+    known = _training.setdefault(process(part), {})
+    key = part.name, seed
+    if key not in known:
+        known[key] = _in_training(build(part, fresh=True, plain=True).redraw(seed), x)
+    return known[key]
+
+
+def _in_training(block: Instance, x: Array) -> Instance | None:
     before = block.forward(x)
     try:
         block.train(True)

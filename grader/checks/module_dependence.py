@@ -112,7 +112,7 @@ def later_is_hidden(part: Part, case: Case) -> Violation | None:
             other[:, cut + 1 : end] = inputs(case, B, end - cut - 1, WIDTH, stream=200 + cut)
             if found := _leak(block, case, np.abs(block(other) - before)[:, : cut + 1]):
                 return found
-    for setting in (WIDE, LONE, LONG, SINGLE):
+    for setting in (WIDE, LONE, SINGLE, LONG):
         if found := asked(part, setting, case.key[0], partial(_leaks, case=case, setting=setting)):
             return found
     training = in_training(part, case.key[0], x)

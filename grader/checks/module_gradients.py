@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,8 @@ def gradients(block: Instance, x: Array, c: Array, *, whole: bool = True) -> Gra
 def agree(block: Instance, observed: float, move: Any) -> tuple[bool, float]:
     """Whether a slope is that of central differences; `move(h)` is the weighted result at step h. Also theirs."""
 
+    move = cache(move)
+
     def slope(step: float) -> float:
         return float(move(step) - move(-step)) / (2 * step)
 
@@ -80,12 +82,13 @@ def every_parameter(part: Part, case: Case) -> Violation | None:
     found = gradients(block, x, c)
     if isinstance(found, Violation):
         return found
-    cut = []
+    unreached = []
     for i, given in enumerate(found.parameters):
         if given is not None and not np.isfinite(given).all():
             return Violation(f"the gradient of {block.names([i])} is {number(float(given.flat[0]))}")
-        if (given is None or found.norms[i] <= 1e-11 * found.norms.max()) and _moves(block, i, x):
-            cut.append(i)
+        if given is None or found.norms[i] <= 1e-11 * found.norms.max():
+            unreached.append(i)
+    cut = _moving(block, unreached, x)
     if not cut:
         cut = _wrong(block, found.parameters, x, c)
     if cut:
@@ -102,7 +105,9 @@ def every_parameter(part: Part, case: Case) -> Violation | None:
 )
 def all_used(part: Part, case: Case) -> Violation | None:
     block, x = build(part).redraw(case.key[0]), inputs(case, 2, 5, WIDTH)
-    idle = [i for i, p in enumerate(block.parameters) if p.trainable and not _moves(block, i, x)]
+    learned = [i for i, p in enumerate(block.parameters) if p.trainable]
+    moving = set(_moving(block, learned, x))
+    idle = [i for i in learned if i not in moving]
     found = gradients(block, x, inputs(case, 2, 5, WIDTH, stream=1))
     if isinstance(found, Violation):
         return found
@@ -129,17 +134,20 @@ def _silent(block: Instance, given: Sequence[Array | None]) -> list[tuple[int, i
     return [(i, int(k)) for i, g in stacked for k in np.flatnonzero(~g.reshape(len(g), -1).any(axis=1))]
 
 
-def _moves(block: Instance, place: int, x: Array) -> bool:
-    """Whether the result depends on a parameter: on its direction too, as a multiple may change nothing."""
+def _moving(block: Instance, places: Sequence[int], x: Array) -> list[int]:
+    """The parameters on which the result depends, be it by their direction alone: a multiple may change nothing."""
     block.scale({})
-    before, values = block(x), list(block.values)
-    if (value := values[place]) is not None:
-        step = np.random.default_rng(53).standard_normal(value.shape)
-        values[place] = value + step * float(np.abs(value).max(initial=0.0))
-    block.fill(values)
-    after = block(x)
+    before, found = block(x), []
+    for place in places:
+        if (value := block.values[place]) is not None:
+            step = np.random.default_rng(53).standard_normal(value.shape)
+            values = list(block.values)
+            values[place] = value + step * float(np.abs(value).max(initial=0.0))
+            block.fill(values)
+            if np.abs(block(x) - before).max() > 1e-7 * np.abs(before).max():
+                found.append(place)
     block.scale({})
-    return bool(np.abs(after - before).max() > 1e-7 * np.abs(before).max())
+    return found
 
 
 def _wrong(block: Instance, found: Sequence[Array | None], x: Array, c: Array) -> list[int]:
