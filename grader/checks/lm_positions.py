@@ -104,7 +104,7 @@ def lm_rotary_scores(part: Part, case: Case) -> Violation | None:
         return Violation(
             f"no pair of coordinates is turned by 10000^(-{2 * idle[0]}/{d_k})",
             hint=TURN,
-            names=names(part, case.key[0]) or ("lm-rotary-exponent",),
+            names=names(part, case.key[0]),
         )
     return None
 
