@@ -51,7 +51,7 @@ def value(found: Watched) -> float:
     carried=False,
 )
 def one_number(part: Part, case: Case) -> Violation | None:
-    for n in (*CUT, *SHORT):
+    for n in SHORT:
         found = evaluated(part, case.key[0], n)
         if found.value.size != 1:
             return Violation(f"returned numbers of the shape {list(found.value.shape)} for {n} tokens", hint=HINT)
@@ -99,6 +99,9 @@ def _one_window(part: Part, seed: int, n: int) -> Batch:
 def _readings(part: Part, seed: int, batch: Batch, n: int) -> list[tuple[str, float]]:
     """What mistakes give; some give the model all n tokens."""
     found = [(reading.key, reading.value) for reading in readings(batch) if reading.key]
+    T = batch.x.shape[1]
+    for key in ("double-shift", "predicts-past"):  # the sum over fewer tokens, divided as if they were all there
+        found += [(key, v * (T - 1) / T) for known, v in found if known == key]
     if n <= CONTEXT:
         ids = text(seed, n).ids[None]
         z = new(part, seed).logits(ids)

@@ -163,11 +163,21 @@ def train(model, tokens, steps, batch_size, lr, seed):
 }
 
 
-@pytest.mark.parametrize("name", RIGHT)
-def test_right_trainers_pass(name, hosts, tmp_path):
-    failed, names = judged(RIGHT[name], "training.*", hosts, tmp_path)
+def passes(source, only, hosts, folder):
+    failed, names = judged(source, only, hosts, folder)
     assert {key: verdict.message for key, verdict in failed.items()} == {}
     assert names == set()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_trainers_pass(name, hosts, tmp_path):
+    passes(RIGHT[name], QUICK, hosts, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RIGHT)
+def test_right_trainers_come_to_something(name, hosts, tmp_path):
+    passes(RIGHT[name], [f"training.{check}" for check in ALONE], hosts, tmp_path)
 
 
 BATCH = "for _ in range(steps):"
@@ -434,9 +444,7 @@ RIGHT_EVALUATIONS = {
 
 @pytest.mark.parametrize("name", RIGHT_EVALUATIONS)
 def test_right_evaluations_pass(name, hosts, tmp_path):
-    failed, names = judged(RIGHT_EVALUATIONS[name], ONLY_EVALUATION, hosts, tmp_path)
-    assert {key: verdict.message for key, verdict in failed.items()} == {}
-    assert names == set()
+    passes(RIGHT_EVALUATIONS[name], ONLY_EVALUATION, hosts, tmp_path)
 
 
 ONE = "len(tokens) - 1, model.context"
@@ -566,3 +574,35 @@ def test_wrong_trainers_fail_by_name(name, hosts, tmp_path):
     failed, names = judged(source, f"training.{check}" if check in ALONE else QUICK, hosts, tmp_path)
     assert check in failed
     assert names == {f"training-{re.split('[ ,]', name)[0]}"}
+
+
+HOSTILE = [
+    ("train", "return []"),
+    ("train", "return [float('nan')] * steps"),
+    ("train", "return None"),
+    ("train", "return torch.zeros(steps, 3, 2)"),
+    ("train", "return [model(tokens[None, :5])[0, 0, 0]] * steps"),
+    ("train", "model.forward = None\n    return [1.0] * steps"),
+    ("train", "for p in model.parameters():\n        p.data = torch.zeros(3)\n    return [1.0] * steps"),
+    ("train", "z = model(tokens[None, :5])\n    z.sum().backward()\n    return [2.0] * steps"),
+    ("train", "z = model(tokens[None, :5])\n    (z * float('nan')).sum().backward()\n    return [2.0] * steps"),
+    ("train", "torch.optim.SGD([torch.zeros(3, requires_grad=True)], 0.1).step()\n    return [2.0] * steps"),
+    ("train", "del DecoderLM.forward\n    return [2.0] * steps"),
+    ("train", "model.extra = nn.Linear(2, 2)\n    return [2.0] * steps"),
+    ("evaluate", "return [1.0, 2.0]"),
+    ("evaluate", "return float('inf')"),
+    ("evaluate", "return []"),
+    ("evaluate", "tokens.resize_(0)\n    return 1.0"),
+    ("evaluate", "model.add_module('x', nn.Dropout())\n    return 1.0"),
+    ("evaluate", "model(torch.full((2, 3), 60))\n    return 1.0"),
+    ("evaluate", "model(tokens[None, :1])\n    return 1.0"),
+]
+
+
+@pytest.mark.parametrize(("name", "body"), HOSTILE)
+def test_whatever_it_does_the_grading_comes_to_its_end(name, body, hosts, tmp_path):
+    arguments = {"train": "model, tokens, steps, batch_size, lr, seed", "evaluate": "model, tokens"}[name]
+    source = with_function(name, f"def {name}({arguments}):\n    {body}")
+    only = {"train": "training.*", "evaluate": "evaluation.[!h]*"}[name]
+    failed, _ = judged(source, only, hosts, tmp_path)
+    assert failed
