@@ -30,17 +30,15 @@ APART = {
     "with_adapters": "sampling.*",
 }
 """The chapter by which a right submission is graded in a short run: one in which it is unlike the others."""
-SLOW_TO_FAIL = {"tokenizer--one-at-a-time"}
 
 
 def short(wrongs):
-    """A few of each chapter, on as many bases as there are."""
-    chosen, seen = [], {}
+    """The first of each chapter on a base of its own."""
+    chosen = {}
     for wrong in wrongs:
-        key = wrong.only, wrong.base
-        if wrong.id not in SLOW_TO_FAIL and key not in seen and sum(k[0] == wrong.only for k in seen) < 2:
-            seen[key] = chosen.append(wrong)
-    return chosen
+        if wrong.only not in chosen and wrong.names and wrong.base not in {one.base for one in chosen.values()}:
+            chosen[wrong.only] = wrong
+    return list(chosen.values())
 
 
 SHORT = WRONG if WHOLE else short(WRONG)

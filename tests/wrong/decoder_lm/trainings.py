@@ -43,7 +43,6 @@ WRONG = chapter(
     ("first-position-left-out", "the first position does not count", None, P, (
         (LOSS, LOSS.replace("logits.flatten(0, 1)", "logits[:, 1:].flatten(0, 1)").replace("[:, 1:].flatten()", "[:, 2:].flatten()")),
     )),
-    ("in-evaluation", "the model is in evaluation mode", None, P, (("    model.train()\n    losses = []", "    model.eval()\n    losses = []"),)),
     ("in-evaluation-dropout", "the model is in evaluation mode, so that dropout is off", None, D, (
         ("    losses = []\n    model.train()\n", "    losses = []\n    model.eval()\n"),
     )),
