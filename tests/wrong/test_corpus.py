@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from grader.cases import thorough
 from grader.misconceptions import all_misconceptions
 from reference import BOOK
 from tests.wrong import in_process
@@ -114,6 +115,15 @@ def test_states_show_after_other_calls(wrong):
 @pytest.mark.parametrize("wrong", [w for w in WRONG if w.how == "exception"], ids=lambda wrong: wrong.id)
 def test_exceptions_are_raised(wrong):
     assert any(ask(module_of(wrong), wrong.part, args, backend(wrong)) is RAISED for args in cases_of(wrong.part))
+
+
+@pytest.mark.parametrize("wrong", [w for w in WRONG if w.how == "size"], ids=lambda wrong: wrong.id)
+def test_sizes_show_at_few_sizes_only(wrong):
+    module, part = module_of(wrong), wrong.part
+    for args, truth in zip(cases_of(part), TRUTH[part], strict=True):
+        assert not apart(ask(module, part, args, backend(wrong)), truth)
+    rare = [case.args for case in thorough(part, 0)]
+    assert any(apart(ask(module, part, args, backend(wrong)), book(part, args)) for args in rare)
 
 
 def test_missing_names_are_missing():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Replace = tuple[tuple[str, str], ...]
-How = Literal["value", "gradient", "mutation", "state", "structure", "stability", "dtype", "exception", "missing"]
+How = Literal["value", "gradient", "mutation", "state", "structure", "stability", "dtype", "exception", "missing", "size"]
 
 V, E, Q, L = "numpy_vectorised", "numpy_einsum", "numpy_fused_qkv", "numpy_loops"
 C, P, F = "numpy_classes", "torch_plain", "torch_functional"
@@ -20,7 +20,7 @@ class Wrong:
     `part` is the function of the contract in which the mistake sits, `also` others that share the patched line.
     `mistake` is a row of the list of mistakes, or `own-...`. `misconception` is the id under which it is to be
     reported, several where the patch is several mistakes at once, None where nothing but a traceback tells. `how` says what betrays it; every way but "value",
-    "structure" and "stability" may leave the numbers of a single call right.
+    "structure" and "stability" may leave the numbers of a single call right; "size" is wrong at few sizes.
     """
 
     id: str

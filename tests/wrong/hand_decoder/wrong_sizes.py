@@ -9,7 +9,7 @@ WRONG: list[Wrong] = [
         "causal_attention_weights",
         {V: (("    allowed = np.tril(np.ones((T, T), dtype=bool))", "    allowed = np.tri(16, dtype=bool)[:T, :T]"),)},
         misconception=None,
-        how="exception",
+        how="size",
     ),
     *mistake(
         "no-mask-in-long-sequences",
@@ -17,6 +17,7 @@ WRONG: list[Wrong] = [
         "causal_attention_weights",
         {V: (("    return softmax(masked)", "    return softmax(masked if T < 10 else S)"),)},
         misconception=None,
+        how="size",
     ),
     *mistake(
         "sample-variance-of-wide-rows",
@@ -24,6 +25,7 @@ WRONG: list[Wrong] = [
         "layer_norm",
         {V: (("H.var(axis=-1, keepdims=True)", "H.var(axis=-1, keepdims=True, ddof=int(H.shape[-1] > 8))"),)},
         misconception=None,
+        how="size",
     ),
     *mistake(
         "eps-clamped",
@@ -31,6 +33,7 @@ WRONG: list[Wrong] = [
         "layer_norm",
         {V: (("np.sqrt(variance + eps)", "np.sqrt(variance + min(eps, 0.1))"),)},
         misconception=None,
+        how="size",
     ),
     *mistake(
         "square-matrix-transposed",
@@ -45,6 +48,7 @@ WRONG: list[Wrong] = [
             )
         },
         misconception=None,
+        how="size",
     ),
     *mistake(
         "keys-for-values-where-they-fit",
@@ -52,6 +56,7 @@ WRONG: list[Wrong] = [
         "attention_head",
         {V: (("    O = A @ V", "    O = A @ (K if K.shape == V.shape else V)"),)},
         misconception=None,
+        how="size",
     ),
     *mistake(
         "eps-of-the-first-block",
