@@ -85,7 +85,7 @@ def test_wrong_values_differ_at_the_named_part(wrong):
 
 @pytest.mark.parametrize("wrong", [w for w in WRONG if w.how in EXACT], ids=lambda wrong: wrong.id)
 def test_hidden_mistakes_give_the_right_numbers_at_first(wrong):
-    if "dropout" in wrong.id:
+    if "dropout" in wrong.id or "noise" in wrong.id:
         pytest.skip("random from the first call on")
     first = ask(fresh(wrong), wrong.part, cases_of(wrong.part)[0], backend(wrong))
     assert not apart(first, TRUTH[wrong.part][0])
