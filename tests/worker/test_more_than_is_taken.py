@@ -68,14 +68,19 @@ def many(x):
 """
 
 
+def after_the_call(worker, name):
+    """The argument as it is then, or why it is not told."""
+    try:
+        return worker.call(name, [{"a": 1.0}], echo=True).args_after[0]
+    except BadResult as fault:
+        return fault.message
+
+
 @pytest.mark.parametrize("name", ["grown", "deep", "round", "large", "many"])
 def test_arguments_that_have_grown_are_noted_or_refused(numpy_worker, name):
     worker = numpy_worker(ECHOED)
-    try:
-        (after,) = worker.call(name, [{"a": 1.0}], echo=True).args_after
-        assert "a" in after
-    except BadResult as fault:
-        assert "are taken" in fault.message
+    after = after_the_call(worker, name)
+    assert ("are taken" if isinstance(after, str) else "a") in after
     assert worker.alive
     worker.settle()
 
