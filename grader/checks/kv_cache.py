@@ -22,6 +22,7 @@ CONTEXT = SIZES["context"]
 # one prompt and one token; single tokens; chunks; the whole context
 CHUNKS = ((3,), *SCHEDULES, (CONTEXT - 1, 1))
 FAR = 2048
+FINITE = "A token that may consult nothing becomes 0/0: every token consults itself."
 
 
 def cache_cases(part: str, seed: int) -> Iterator[Case]:
@@ -40,7 +41,7 @@ def chunk_cases(part: str, seed: int) -> Iterator[Case]:
 
 @check(
     parts=[PART],
-    says="decode gives logits (B, t, v) for t new tokens and a cache, and takes that cache again.",
+    says="decode gives finite logits (B, t, v) for t new tokens and a cache, and takes that cache again.",
     cases=cache_cases,
     needs=(),
     numbers=False,
@@ -66,6 +67,8 @@ def decode_shape(part: Part, case: Case) -> Violation | None:
                 hint="Return the logits of every new position: (B, t, v).",
                 names=("cache-last-logits-only",) if last else (),
             )
+        if at < 4 and not np.isfinite(logits).all():
+            return Violation(f"the logits of {t} new token{'s' * (t > 1)} are not finite", hint=FINITE)
     return None
 
 

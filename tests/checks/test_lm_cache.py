@@ -217,3 +217,27 @@ def test_conduct_is_named(name, hosts, tmp_path):
     failed, names = graded(patches, hosts, tmp_path)
     assert names == {name}, failed
     assert check in failed
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ["return None"],
+        ["return self._decode(tokens, cache)[0]"],
+        ["return torch.zeros(0), cache"],
+        ["return self._decode(tokens)[0] * float('nan'), 0"],
+        ["return self._decode(tokens)[0].to(torch.complex64), 0"],
+        ["raise SystemExit(0)"],
+        ["torch.Tensor.__torch_dispatch__ = None", "return self._decode(tokens)[0], 0"],
+    ],
+)
+def test_whatever_decode_does_the_grading_comes_to_its_end(body, hosts, tmp_path):
+    failed, names = graded(decode(body), hosts, tmp_path)
+    assert failed
+    assert names <= {"ignored", "result-none", "result-missing", "result-complex"}
+
+
+def test_a_cache_of_single_precision_is_right(hosts, tmp_path):
+    alone = "torch.cat([past[0], k], dim=2)"
+    patches = [(alone, f"{alone}.float()"), (RETURN, RETURN.replace("(k, v)", "(k.float(), v.float())"))]
+    assert graded(patches, hosts, tmp_path) == ({}, set())

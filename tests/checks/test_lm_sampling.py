@@ -203,3 +203,26 @@ def test_every_wrong_distribution_is_one_or_is_refused():
         for name, way in WAYS:
             p = way(asked)
             assert p is None or (abs(p.sum() - 1) < 1e-9 and (p >= 0).all()), name
+
+
+@pytest.mark.parametrize(
+    "patches",
+    [
+        [(STEP, f"{STEP}\n        prompt[0] = torch.ones(3)")],
+        [(STEP, f"{STEP}\n        prompt.append({{'a': float('nan')}})")],
+        [(RETURN, "    return [float('nan')] * len(new)\n")],
+        [(RETURN, "    return new * 100000\n")],
+        [(RETURN, "    return [10**30] * len(new)\n")],
+        [(IDS, f"{IDS}\n    type(model).training = property(lambda self: 1 / 0)")],
+        [(COUNT, "model(torch.zeros(3, 1 << 12, dtype=torch.int64))\n    while len(new) < max_new_tokens:")],
+    ],
+)
+def test_whatever_it_does_the_grading_comes_to_its_end(patches, hosts, tmp_path):
+    failed, names = graded(patches, hosts, tmp_path)
+    assert failed
+    assert names <= {"prompt-changed"}
+
+
+def test_a_wrong_one_is_judged_alike_each_time(hosts, tmp_path):
+    patches = WRONG["top-p-before-temperature"][1]
+    assert graded(patches, hosts, tmp_path) == graded(patches, hosts, tmp_path)
