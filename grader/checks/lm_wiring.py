@@ -84,7 +84,7 @@ def lm_final_norm(part: Part, case: Case) -> Violation | None:
     return Violation(
         f"logits grow {number(round(growth, 2))} times when the blocks' matrices are twice as large",
         hint=f"One more norm stands before the readout: {FORMULA}",
-        names=names(part, case.key[0]) or ("lm-no-final-norm",),
+        names=known(part, case, ("lm-no-final-norm",)),
     )
 
 
@@ -108,7 +108,7 @@ def lm_residuals(part: Part, case: Case) -> Violation | None:
     return Violation(
         f"without {said}, every token has the same logits",
         hint=f"Each branch is added to what came into it: {FORMULA}",
-        names=names(part, case.key[0]) or (f"lm-{key}",),
+        names=known(part, case, (f"lm-{key}",)),
     )
 
 
@@ -133,7 +133,7 @@ def lm_norm_first(part: Part, case: Case) -> Violation | None:
         return Violation(
             f"with embeddings {w.large:g} times as large, {said} still counts",
             hint=f"Norms stand before the branches, and not between the blocks: {FORMULA}",
-            names=names(part, case.key[0]) or _grown(w, x, grown),
+            names=known(part, case, _grown(w, x, grown)),
         )
     for group, said in ((w.attention, "attention"), (w.network, "the feed-forward")):
         grown_large = w.logits(x, far, (group, w.large))
@@ -142,7 +142,7 @@ def lm_norm_first(part: Part, case: Case) -> Violation | None:
             return Violation(
                 f"what {said} adds does not grow with its matrices",
                 hint=f"A branch ends in a linear map, without a norm behind it: {FORMULA}",
-                names=names(part, case.key[0]) or ("lm-norm-on-branch",),
+                names=known(part, case, ("lm-norm-on-branch",)),
             )
     return None
 
