@@ -79,6 +79,7 @@ def test_checks_see_cases_comparison_part_and_reference_only(path):
     seen |= {"tokens", "token_changes", "token_words", "texts", "bundles", "damage"}  # of tokenizers, bundles
     seen |= {"lm", "decoding", "decoding_names", "sampling", "sampling_names"}  # the same of a language model
     seen |= {"lm_value", "lm_watch", "lm_rotary"}  # its numbers, its operators, its turned scores
+    seen |= {"next_token", "trained", "watched"}  # its losses and steps
     assert foreign(path, {"numpy", "reference", *(f"grader.{name}" for name in seen)}) == []
 
 
