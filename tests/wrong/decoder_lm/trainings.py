@@ -34,58 +34,58 @@ WRONG = chapter(
     )),
     ("bits", "losses in bits", "training-bits", R, (("        losses.append(loss.detach().item())\n", "        losses.append(loss.detach().item() / np.log(2))\n"),)),
     ("perplexities", "perplexities instead of losses", "training-perplexity", L, (("        history.append(loss.item())\n", "        history.append(loss.exp().item())\n"),)),
-    ("softmax-twice", "cross_entropy of probabilities", None, P, ((LOSS, LOSS.replace("logits.flatten(0, 1)", "logits.softmax(-1).flatten(0, 1)")),)),
-    ("log-of-softmax-twice", "nll_loss of logits", None, S, (("F.nll_loss(F.log_softmax(logits, -1).movedim(-1, 1), targets)", "F.nll_loss(logits.movedim(-1, 1), targets)"),)),
-    ("last-position-only", "only the last position counts", None, L, (
+    ("softmax-twice", "cross_entropy of probabilities", "training-softmax-twice", P, ((LOSS, LOSS.replace("logits.flatten(0, 1)", "logits.softmax(-1).flatten(0, 1)")),)),
+    ("log-of-softmax-twice", "nll_loss of logits", "training-no-logarithm", S, (("F.nll_loss(F.log_softmax(logits, -1).movedim(-1, 1), targets)", "F.nll_loss(logits.movedim(-1, 1), targets)"),)),
+    ("last-position-only", "only the last position counts", "training-last-only", L, (
         ("Z = model(inputs).flatten(0, 1)", "Z = model(inputs)[:, -1]"),
         ("windows[:, 1:].flatten()", "windows[:, -1]"),
     )),
-    ("first-position-left-out", "the first position does not count", None, P, (
+    ("first-position-left-out", "the first position does not count", "training-first-unused", P, (
         (LOSS, LOSS.replace("logits.flatten(0, 1)", "logits[:, 1:].flatten(0, 1)").replace("[:, 1:].flatten()", "[:, 2:].flatten()")),
     )),
-    ("in-evaluation-dropout", "the model is in evaluation mode, so that dropout is off", None, D, (
+    ("in-evaluation-dropout", "the model is in evaluation mode, so that dropout is off", "training-without-dropout", D, (
         ("    losses = []\n    model.train()\n", "    losses = []\n    model.eval()\n"),
     )),
-    ("loss-after-the-step", "the loss is that after the step", None, P, (
+    ("loss-after-the-step", "the loss is that after the step", "training-loss-after-step", P, (
         ("        losses.append(loss.item())\n", "        losses.append(F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten()).item())\n"),
     )),
-    ("losses-averaged", "each loss is the mean of all up to it", None, S, (("        losses.append(loss.item())\n    return losses", "        losses.append(loss.item())\n    losses = [sum(losses[: i + 1]) / (i + 1) for i in range(len(losses))]\n    return losses"),)),
+    ("losses-averaged", "each loss is the mean of all up to it", "training-running-mean", S, (("        losses.append(loss.item())\n    return losses", "        losses.append(loss.item())\n    losses = [sum(losses[: i + 1]) / (i + 1) for i in range(len(losses))]\n    return losses"),)),
     ("one-loss-less", "the first loss is not in the list", None, F, (("        losses.append(loss.item())\n", "        if step > 1:\n            losses.append(loss.item())\n"),)),
     ("every-tenth", "only every tenth loss is kept", None, T, (
         ("    for _ in range(steps):\n", "    for step in range(steps):\n"),
         ("        losses.append(float(loss.detach()))\n", "        if step % 10 == 0:\n            losses.append(float(loss.detach()))\n"),
     )),
-    ("no-seed", "the seed is not used", None, P, (
+    ("no-seed", "the seed is not used", "training-unseeded", P, (
         ("generator = torch.Generator().manual_seed(seed)\n    length", "generator = torch.Generator()\n    generator.seed()\n    length"),
         ("    torch.manual_seed(seed)\n", ""),
     )),
-    ("same-seed-always", "every seed gives the same batches", None, T, (("    rng = np.random.default_rng(seed)\n    length", "    rng = np.random.default_rng(0)\n    length"),)),
-    ("dropout-not-seeded", "batches follow the seed and dropout does not", None, D, (
+    ("same-seed-always", "every seed gives the same batches", "training-seed-unused", T, (("    rng = np.random.default_rng(seed)\n    length", "    rng = np.random.default_rng(0)\n    length"),)),
+    ("dropout-not-seeded", "batches follow the seed and dropout does not", "training-dropout-unseeded", D, (
         ("    torch.manual_seed(seed)\n", "    generator = torch.Generator().manual_seed(seed)\n    torch.seed()\n"),
         ("torch.randint(len(windows), (batch_size,))", "torch.randint(len(windows), (batch_size,), generator=generator)"),
     )),
-    ("same-batch-always", "every step takes the same batch", None, P, (
+    ("same-batch-always", "every step takes the same batch", "training-same-batch", P, (
         ("        starts = torch.randint(", "        generator.manual_seed(seed)\n        starts = torch.randint("),
     )),
-    ("beginning-only", "all windows begin at the first token", None, R, (
+    ("beginning-only", "all windows begin at the first token", "training-one-window-only", R, (
         ("window = tokens[start + torch.arange(context + 1)]", "window = tokens[0 * start + torch.arange(context + 1)]"),
     )),
     ("first-half-only", "windows come from the first half of the tokens", None, L, (
         ("rng.integers(0, max(1, len(tokens) - context), batch_size)", "rng.integers(0, max(1, (len(tokens) - context) // 2), batch_size)"),
     )),
-    ("last-window-left-out", "the last window is never taken, and there is none where it is the only one", None, P, (
+    ("last-window-left-out", "the last window is never taken, and there is none where it is the only one", "training-last-window-missing", P, (
         ("len(tokens) - length + 1, (batch_size,)", "len(tokens) - length, (batch_size,)"),
     )),
-    ("short-windows", "windows are half as long", None, D, (
+    ("short-windows", "windows are half as long", "training-window-length", D, (
         ("T = min(model.init[1], len(tokens) - 1)", "T = min(model.init[1] // 2, len(tokens) - 1)"),
     )),
-    ("batch-of-one", "a batch is one window", None, F, (("torch.randint(0, len(inputs_of), (batch_size,))", "torch.randint(0, len(inputs_of), (1,))"),)),
-    ("lr-not-used", "the learning rate is not used", None, T, (("Adam(model.parameters(), lr=lr, betas", "Adam(model.parameters(), lr=1e-6, betas"),)),
+    ("batch-of-one", "a batch is one window", "training-batch-size-ignored", F, (("torch.randint(0, len(inputs_of), (batch_size,))", "torch.randint(0, len(inputs_of), (1,))"),)),
+    ("lr-not-used", "the learning rate is not used", "training-lr-ignored", T, (("Adam(model.parameters(), lr=lr, betas", "Adam(model.parameters(), lr=1e-6, betas"),)),
     ("decay-too-fast", "the learning rate is halved at every step", None, R, (("lambda i: min(1, (i + 1) / 4)", "lambda i: 0.5**i"),)),
-    ("model-copied", "a copy of the model is trained", None, P, (
+    ("model-copied", "a copy of the model is trained", "training-trains-a-copy", P, (
         ("    optimizer = torch.optim.AdamW(", "    model = __import__(\"copy\").deepcopy(model)\n    optimizer = torch.optim.AdamW("),
     )),
-    ("initialised-anew", "the model's weights are drawn anew first", None, T, (
+    ("initialised-anew", "the model's weights are drawn anew first", "training-starts-anew", T, (
         ("    optimizer = torch.optim.Adam(", "    torch.manual_seed(seed)\n    for p in model.parameters():\n        nn.init.normal_(p, std=0.02)\n    optimizer = torch.optim.Adam("),
     )),
     ("losses-made-up", "the losses are made up", None, S, (
