@@ -86,7 +86,7 @@ def name_scores(scores: Array, rows: Sequence[int], T: int, d_k: int, width: int
     shapes: (n, rows, T)
     """
     entries = below(scores, rows)
-    if not np.isfinite(entries).all():
+    if not np.isfinite(entries).all() or not entries.any():
         return None
     t = np.concatenate([np.full(row + 1, row) for row in rows])
     s = np.concatenate([np.arange(row + 1) for row in rows])

@@ -181,7 +181,7 @@ def lm_far_positions(part: Part, case: Case) -> Violation | None:
     if not len(seen.scores):
         part.note("the scores could not be seen")
         return None
-    gap, allowed, size = 0.0, 2e-3, float(np.abs(below(seen.scores, FAR_ROWS)).max())
+    gap, allowed, size = 0.0, 2e-3, max(float(np.abs(below(seen.scores, FAR_ROWS)).max()), 1e-30)
     for row, t in enumerate(FAR_ROWS[:-1]):
         near, far = seen.scores[:, row, : t + 1], seen.scores[:, -1, FAR - 1 - t :]
         gap = max(gap, float(np.abs(near - far).max()) / size)
