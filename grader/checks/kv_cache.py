@@ -78,6 +78,7 @@ def decode_shape(part: Part, case: Case) -> Violation | None:
     cases=chunk_cases,
     needs=("decode-shape",),
     numbers=False,
+    noted=True,
 )
 def matches_forward(part: Part, case: Case) -> Violation | None:
     B, rotary, chunks = (case.extra[key] for key in ("B", "rotary", "chunks"))
@@ -90,7 +91,7 @@ def matches_forward(part: Part, case: Case) -> Violation | None:
         if known := names(part, case.key[0]):
             return Violation(f"decode raises {fault.message}", names=known, hint="See how long past and chunk are.")
         raise
-    gap = part.gap(observed, expected)
+    gap = part.gap(observed, expected, part.loose if one.instance.precision == "float32" else None)
     if not gap:
         return None
     return _violation(part, case, gap, observed, expected)

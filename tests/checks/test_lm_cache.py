@@ -241,3 +241,7 @@ def test_a_cache_of_single_precision_is_right(hosts, tmp_path):
     alone = "torch.cat([past[0], k], dim=2)"
     patches = [(alone, f"{alone}.float()"), (RETURN, RETURN.replace("(k, v)", "(k.float(), v.float())"))]
     assert graded(patches, hosts, tmp_path) == ({}, set())
+    result = grade(tmp_path, assignment="decoder-lm", only="cache.matches-forward", hosts=hosts)
+    assert [v.message for v in result.verdicts if v.id == "cache.matches-forward"] == [
+        "the cache takes single precision only; accepted"
+    ]
