@@ -44,7 +44,7 @@ def value(found: Watched) -> float:
 
 @check(
     parts=["evaluate"],
-    says="The result is one finite number.",
+    says="The result is one finite number, and another one for another text.",
     cases=module_cases,
     needs=(),
     numbers=False,
@@ -57,6 +57,9 @@ def one_number(part: Part, case: Case) -> Violation | None:
             return Violation(f"returned numbers of the shape {list(found.value.shape)} for {n} tokens", hint=HINT)
         if not np.isfinite(value(found)):
             return Violation(f"the loss of {n} tokens is {number(value(found))}", hint=HINT)
+    losses = {value(evaluated(part, case.key[0], n)) for n in SHORT}
+    if len(losses) == 1:
+        return Violation(f"every text has the loss {number(round(losses.pop(), 4))}", hint=HINT)
     return None
 
 

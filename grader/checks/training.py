@@ -26,7 +26,7 @@ HINT = (
 
 @check(
     parts=["train"],
-    says="Training runs and returns numbers.",
+    says="Training runs, calls the model or moves its parameters, and returns numbers.",
     cases=module_cases,
     needs=(),
     numbers=False,
@@ -34,12 +34,17 @@ HINT = (
 )
 def train_runs(part: Part, case: Case) -> Violation | None:
     try:
-        run(part, case.key[0])
+        found = run(part, case.key[0])
     except Raised as fault:
-        if found := _stepped_between(part, case, fault):
-            return found
+        if wrong := _stepped_between(part, case, fault):
+            return wrong
         raise
-    return None
+    if any(call.graph for call in found.calls) or any(found.moved):
+        return None
+    return Violation(
+        "the model is not called in a way that a gradient could come back from, and its parameters stay as they are",
+        hint="In every step: logits = model(window[:, :-1]), outside torch.no_grad(); then the loss.",
+    )
 
 
 @check(

@@ -568,7 +568,12 @@ def test_wrong_evaluations_fail_by_name(name, hosts, tmp_path):
     assert names == {f"evaluation-{re.split('[ ,]', name)[0]}"}
 
 
-@pytest.mark.parametrize("name", WRONG)
+def variants(table):
+    """The names of a table; those of further forms of one mistake are slow."""
+    return [pytest.param(name, marks=[pytest.mark.slow] * bool(re.search("[ ,]", name))) for name in table]
+
+
+@pytest.mark.parametrize("name", variants(WRONG))
 def test_wrong_trainers_fail_by_name(name, hosts, tmp_path):
     source, check = WRONG[name]
     failed, names = judged(source, f"training.{check}" if check in ALONE else QUICK, hosts, tmp_path)
