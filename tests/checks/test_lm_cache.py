@@ -245,3 +245,22 @@ def test_a_cache_of_single_precision_is_right(hosts, tmp_path):
     assert [v.message for v in result.verdicts if v.id == "cache.matches-forward"] == [
         "the cache takes single precision only; accepted"
     ]
+
+
+def test_operations_are_those_that_torch_counts():
+    torch = pytest.importorskip("torch")
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from grader.worker.inside.operations.cache_flops import _flops
+
+    layer, x = torch.nn.Linear(5, 7), torch.ones(2, 3, 5)
+
+    def work():
+        y = layer(x)
+        return torch.einsum("bij,bkj->bik", y, y) @ y
+
+    for mode in (torch.no_grad, torch.inference_mode):
+        with mode():
+            with FlopCounterMode(display=False) as counter:
+                work()
+            assert _flops(work) == counter.get_total_flops() == 2 * 2 * (3 * 5 * 7 + 2 * 3 * 3 * 7)
