@@ -118,5 +118,9 @@ def _name_tables(entries: Array, rows: Sequence[int], T: int, theta: Array, allo
 
 
 def _name_angles(entries: Array, rows: Sequence[int], T: int, sizes: tuple[int, int], allowed: float) -> str | None:
-    found = {key for key, theta in wrong_angles(*sizes) if rest(entries, basis(*tables(T, theta), rows))[0] <= allowed}
+    found = set()
+    for key, theta in wrong_angles(*sizes):
+        left, shares = rest(entries, basis(*tables(T, theta), rows))
+        if left <= allowed and np.abs(shares).max() <= 20 * np.abs(entries).max():  # no slow angle imitates another one
+            found.add(key)
     return found.pop() if len(found) == 1 else None

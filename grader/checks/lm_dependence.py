@@ -11,6 +11,7 @@ from grader.checks.lm_shapes import B, T, drawn, least, nan_rows, others, tokens
 from grader.compare import Array, number
 from grader.lm import SIZES, Model
 from grader.lm_value import names
+from grader.lm_watch import watch
 from grader.part import Part
 from grader.patterns import name_dependence
 from grader.verdict import Violation
@@ -49,8 +50,18 @@ def pattern(part: Part, case: Case) -> tuple[str, ...]:
             key = "mask-inverted"
         elif any(np.array_equal(moves, past & ~np.tri(T, k=-w, dtype=bool)) for w in range(2, T)):
             key = "mask-window"
+    if key and key.startswith("mask") and _masked(part, case):
+        return ()  # the mask is right, and something else brings tokens together
     key = {"heads-split-and-merged-without-transpose": "heads-both-without-transpose"}.get(key or "", key)
     return (f"lm-{key}",) if key else ()
+
+
+def _masked(part: Part, case: Case) -> bool:
+    """Whether the scores that enter the softmax could be seen and have the right mask."""
+    x = tokens(case, B, T)
+    scores = watch(drawn(part, case, layers=1), x, matrices=B * SIZES["heads"], rows=range(T)).scores
+    later = np.triu(np.ones((T, T), dtype=bool), 1)
+    return bool(len(scores) and (scores[:, later] < -1e3).all() and (scores[:, ~later] > -1e3).all())
 
 
 @check(

@@ -240,9 +240,11 @@ def lm_learned_positions(part: Part, case: Case) -> Violation | None:
                 names=known(part, case, _misplaced(rows[0])),
             )
     m.instance.zero([place])
-    if _ordered(m):
+    seen = watch(m, np.full((1, CONTEXT), 3), matrices=SIZES["heads"], rows=range(CONTEXT))
+    entries = below(seen.scores, range(CONTEXT)) if len(seen.scores) else np.zeros((1, 1))
+    if np.isfinite(entries).all() and np.ptp(entries, axis=0).max() > room(m) * np.abs(entries).max():
         return Violation(
-            "with the learned positions at 0, the order of the tokens before still counts",
+            "with the learned positions at 0, scores still depend on where a token stands",
             hint=hint,
             names=known(part, case, ("lm-positions-twice",)),
         )

@@ -33,7 +33,7 @@ WRONG = chapter(
     ("mask-one-ahead", "a position sees the next one", "lm-mask-one-ahead", L, (
         ("later = torch.arange(K.shape[1])[None, :] > torch", "later = torch.arange(K.shape[1])[None, :] > 1 + torch"),
     )),
-    ("mask-strict", "a position does not see itself", None, P, ((".tril(start)", ".tril(start - 1)"), ("scores.softmax(dim=-1)", "scores.softmax(dim=-1).nan_to_num()"))),
+    ("mask-strict", "a position does not see itself", "lm-mask-strict", P, ((".tril(start)", ".tril(start - 1)"), ("scores.softmax(dim=-1)", "scores.softmax(dim=-1).nan_to_num()"))),
     ("mask-transposed", "a position sees itself and the later ones", "lm-mask-transposed", D, (
         ("torch.tril(torch.ones(context, context)).bool()", "torch.triu(torch.ones(context, context)).bool()"),
     )),
@@ -222,7 +222,7 @@ WRONG = chapter(
     ("dropout-always", "dropout is on in evaluation", "lm-random-in-evaluation", D, (
         ("        x, kept = self.drop(x), []\n", "        x, kept = F.dropout(x, 0.1), []\n"),
     )),
-    ("batch-centred", "the mean over the batch is taken off", None, R, (
+    ("batch-centred", "the mean over the batch is taken off", "lm-batch-mixed", R, (
         ("        x = self.embed(tokens)\n", "        x = self.embed(tokens)\n        x = x - x.mean(0)\n"),
     )),
     ("time-centred", "the mean over all positions is taken off", "lm-sees-every-position", T, (
@@ -240,7 +240,7 @@ WRONG = chapter(
     ("stream-detached", "no gradient below the last layer", "lm-gradient-cut", D, (
         ("            x, now = block(x, past)\n", "            x, now = block(x.detach(), past)\n"),
     )),
-    ("remembers", "a share of the last call's logits is added", None, F, (
+    ("remembers", "a share of the last call's logits is added", "lm-remembers-calls", F, (
         ("        return self.decode(tokens, None)[0]\n",
          "        logits = self.decode(tokens, None)[0]\n"
          '        if getattr(self, "last", logits[:0]).shape == logits.shape:\n'
