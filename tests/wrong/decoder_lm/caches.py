@@ -55,7 +55,7 @@ WRONG = chapter(
         ("        if self.rotary:\n            q, k = self.rotate(q, positions)", "        positions = (positions - int(length > 0)) if keys is not None else positions\n        if self.rotary:\n            q, k = self.rotate(q, positions)"),
         ("        cache.length += t\n", "        cache.length += t - (cache.length > 0)\n"),
     )),
-    ("first-row-for-all", "all rows of a batch use the cache of the first", None, P, (
+    ("first-row-for-all", "all rows of a batch use the cache of the first", "cache-first-row", P, (
         ("            k = torch.cat([past[0], k], dim=2)\n", "            k = torch.cat([past[0][:1].expand_as(past[0]), k], dim=2)\n"),
     )),
     ("written-in-place", "the old cache is written to", "cache-aliased", T, (
@@ -64,7 +64,7 @@ WRONG = chapter(
     ("appended-in-place", "the old cache grows with the new one", "cache-aliased", L, (
         ("            kept.append(now)\n        H = H + torch.cat(outs", "            if past:\n                past[i][:] = now\n            kept.append(now)\n        H = H + torch.cat(outs"),
     )),
-    ("kept-in-the-model", "the cache is an attribute that the next prompt finds", None, F, (
+    ("kept-in-the-model", "the cache is an attribute that the next prompt finds", "cache-stale", F, (
         ('        past = cache["layers"] if cache else [None] * layers\n        start = cache["length"] if cache else 0\n',
          '        cache = getattr(self, "kept", None) if cache is None and tokens.shape[1] == 1 else cache\n        past = cache["layers"] if cache else [None] * layers\n        start = cache["length"] if cache else 0\n'),
         ('        return norm(x, f) @ out["W"] + out["b"], {"layers": kept, "length": start + tokens.shape[1]}',
@@ -84,10 +84,10 @@ WRONG = chapter(
         ("        k, v = self.key(x), self.value(x)\n        if memory is not None:\n            k, v = torch.cat([memory[0], k], 1), torch.cat([memory[1], v], 1)\n        memory = k, v\n",
          "        memory = (x if memory is None else torch.cat([memory[0], x], 1),)\n        k, v = self.key(memory[0]), self.value(memory[0])\n"),
     )),
-    ("last-logits-only", "only the logits of the last new position come back", None, R, (
+    ("last-logits-only", "only the logits of the last new position come back", "cache-last-logits-only", R, (
         ("        return self.unembed(self.norm(x)), after\n", "        return self.unembed(self.norm(x if cache.length == 0 else x[:, -1:])), after\n"),
     )),
-    ("window", "only the last eight positions are kept", None, R, (
+    ("window", "only the last eight positions are kept", "cache-window", R, (
         ("        return self.unembed(self.norm(x)), after\n",
          "        after = KV(after.k[:, :, :, -8:], after.v[:, :, :, -8:], after.length)\n        return self.unembed(self.norm(x)), after\n"),
         ("        n, start, T = self.norm_a(x), k_past.shape[2], x.shape[1]\n",
@@ -100,11 +100,11 @@ WRONG = chapter(
         ("        for layer, store in zip(self.transformer, stores):\n            x, (store, _) = layer(x, (store, length))\n            after.append(store)\n",
          "        first = length\n        for layer, store in zip(self.transformer, stores):\n            x, (store, _) = layer(x, (store, length))\n            after.append(store)\n            length = min(first + t, self.context - t)\n        length = first\n"),
     )),
-    ("one-token-at-a-time", "of several new tokens only the last is put into the cache", None, R, (
+    ("one-token-at-a-time", "of several new tokens only the last is put into the cache", "cache-last-token-only", R, (
         ("torch.cat((cache.k, torch.stack(keys)), 3), torch.cat((cache.v, torch.stack(values)), 3), cache.length + t",
          "torch.cat((cache.k, torch.stack(keys)[:, :, :, -1:]), 3), torch.cat((cache.v, torch.stack(values)[:, :, :, -1:]), 3), cache.length + 1"),
     )),
-    ("half-precision", "keys and values are kept in half precision", None, P, (
+    ("half-precision", "keys and values are kept in half precision", "cache-half-precision", P, (
         ("        return self.W_O(out.transpose(1, 2).flatten(2)), (k, v)", "        return self.W_O(out.transpose(1, 2).flatten(2)), (k.bfloat16().to(k), v.bfloat16().to(v))"),
     )),
 )

@@ -240,7 +240,7 @@ WRONG = chapter(
     ("stream-detached", "no gradient below the last layer", "lm-gradient-cut", D, (
         ("            x, now = block(x, past)\n", "            x, now = block(x.detach(), past)\n"),
     )),
-    ("remembers", "a share of the last call's logits is added", "lm-remembers-calls", F, (
+    ("remembers", "a share of the last call's logits is added", None, F, (
         ("        return self.decode(tokens, None)[0]\n",
          "        logits = self.decode(tokens, None)[0]\n"
          '        if getattr(self, "last", logits[:0]).shape == logits.shape:\n'
