@@ -5,9 +5,9 @@ from __future__ import annotations
 from grader.cases import Case, only_once
 from grader.checks import check
 from grader.checks.lm_shapes import B, T, drawn, tokens
-from grader.lm import SIZES
-from grader.lm_watch import Place, decoding, in_sources, watch
 from grader.part import Part
+from grader.probes.lm import SIZES
+from grader.probes.lm_watch import Place, decoding, in_sources, watch
 from grader.verdict import Violation
 
 HINT = "Write attention with matrix products and softmax, and blocks with your own modules."
@@ -24,7 +24,7 @@ def _where(places: tuple[Place, ...]) -> str:
     parts=["DecoderLM"],
     says="The text of the submission names no transformer module of torch's, and no transformer package.",
     cases=only_once,
-    needs=("lm-shape",),
+    needs=("lm-shape", "lm-tokens-meet"),  # what does nothing has no need of a transformer
     carried=False,
     numbers=False,
 )
@@ -38,7 +38,7 @@ def written_by_hand(part: Part, case: Case) -> Violation | None:
     parts=["DecoderLM"],
     says="The model holds no transformer module, and calls no operator of one, whatever it is called.",
     cases=only_once,
-    needs=("lm-shape",),
+    needs=("lm-shape", "lm-tokens-meet"),  # what does nothing has no need of a transformer
     carried=False,
     numbers=False,
 )
