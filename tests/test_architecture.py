@@ -75,11 +75,7 @@ def _tree(path: Path) -> ast.Module:
 @pytest.mark.parametrize("path", python_files("grader/checks"), ids=ids)
 def test_checks_see_cases_comparison_part_and_reference_only(path):
     seen = {"cases", "checks", "compare", "misconceptions", "part", "patterns", "spec", "verdict", "registry", "search"}
-    seen |= {"module", "module_settings", "anatomy", "heads"}  # what a module is asked, and what its answers tell
-    seen |= {"tokens", "token_changes", "token_words", "texts", "bundles", "damage"}  # of tokenizers, bundles
-    seen |= {"lm", "decoding", "decoding_names", "sampling", "sampling_names"}  # the same of a language model
-    seen |= {"lm_value", "lm_watch", "lm_rotary"}  # its numbers, its operators, its turned scores
-    seen |= {"next_token", "trained", "watched"}  # its losses and steps
+    seen |= {"probes"}  # how modules and language models are asked
     assert foreign(path, {"numpy", "reference", *(f"grader.{name}" for name in seen)}) == []
 
 

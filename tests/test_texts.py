@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from grader.texts import bigram_loss, noise, noise_entropy, noise_weights, prose, unigram_loss
+from grader.probes.texts import bigram_loss, noise, noise_entropy, noise_weights, prose, unigram_loss
 
 
 def trigram_loss(seen, held_out, size):

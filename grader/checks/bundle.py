@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from grader.bundles import NAME, BadResult, Held, Raised, Saved, load, save
 from grader.cases import SMALLEST, Case
 from grader.checks import check
 from grader.checks.tokenizer import told
 from grader.part import Part
-from grader.tokens import elsewhere
+from grader.probes.bundles import NAME, BadResult, Held, Raised, Saved, load, save
+from grader.probes.tokens import elsewhere
 from grader.verdict import Violation
 
 POLICY = {

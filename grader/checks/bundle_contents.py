@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from grader.bundles import TEXTS, State, reordered
 from grader.cases import Case
 from grader.checks import check
 from grader.checks.bundle import both, bundle_cases
 from grader.part import Part
+from grader.probes.bundles import TEXTS, State, reordered
 from grader.verdict import Violation
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from grader.bundles import BadResult, Held, Raised, Saved, load, save
 from grader.cases import Case
 from grader.checks import check
 from grader.checks.bundle import POLICY, bundle_cases
 from grader.checks.bundle_contents import equal
 from grader.checks.tokenizer import told
-from grader.damage import Change, cuts, flips, keys, versions
 from grader.part import Part
+from grader.probes.bundles import BadResult, Held, Raised, Saved, load, save
+from grader.probes.damage import Change, cuts, flips, keys, versions
 from grader.verdict import Violation
 
 # exceptions that are no ValueError, so that who calls load_bundle has to know its format

@@ -11,12 +11,12 @@ from grader.checks import check
 from grader.checks.module_shapes import module_cases
 from grader.checks.training_worth import BELOW, loss_of, noise_model, noise_text
 from grader.compare import Array, number
-from grader.next_token import Batch, close, entropy, log_softmax, readings
 from grader.part import Part
-from grader.trained import CONTEXT, LONG, new, text
+from grader.probes.module import StudentFault
+from grader.probes.next_token import Batch, close, entropy, log_softmax, readings
+from grader.probes.trained import CONTEXT, LONG, new, text
+from grader.probes.watched import Watched, kept, watch
 from grader.verdict import Violation
-from grader.watched import Watched, kept, watch
-from grader.worker import StudentFault
 
 FIRST = ("one-number",)
 SHORT = (CONTEXT, 5, 3)  # tokens: these need not be cut

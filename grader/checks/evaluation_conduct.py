@@ -9,11 +9,11 @@ from grader.checks import check
 from grader.checks.evaluation import FIRST, evaluated, value
 from grader.checks.module_shapes import module_cases
 from grader.compare import number
-from grader.next_token import close
 from grader.part import Part
-from grader.trained import CONTEXT, LONG, drops_out, text
+from grader.probes.module import Raised
+from grader.probes.next_token import close
+from grader.probes.trained import CONTEXT, LONG, drops_out, text
 from grader.verdict import Violation
-from grader.worker import Raised
 
 
 @check(

@@ -10,11 +10,11 @@ import numpy as np
 from grader.cases import SMALLEST, Case
 from grader.checks import check
 from grader.compare import Array, Gap
-from grader.decoding import SCHEDULES, T, decoder
-from grader.decoding_names import names
-from grader.lm import SIZES, ids
-from grader.module import Raised
 from grader.part import Part, violation
+from grader.probes.decoding import SCHEDULES, T, decoder
+from grader.probes.decoding_names import names
+from grader.probes.lm import SIZES, ids
+from grader.probes.module import Raised
 from grader.verdict import Violation
 
 PART = "DecoderLM.decode"

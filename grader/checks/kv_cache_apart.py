@@ -10,9 +10,9 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.kv_cache import PART, cache_cases
 from grader.compare import Array
-from grader.decoding import decoder
-from grader.lm import Model, ids
 from grader.part import Part
+from grader.probes.decoding import decoder
+from grader.probes.lm import Model, ids
 from grader.verdict import Violation
 
 NEEDS = ("decode-shape", "past-counts")

@@ -6,9 +6,9 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.kv_cache import PART, cache_cases
 from grader.compare import Array, number
-from grader.decoding import decoder, operations
-from grader.lm import ids
 from grader.part import Part
+from grader.probes.decoding import decoder, operations
+from grader.probes.lm import ids
 from grader.verdict import Violation
 
 COUNTED = {"vocab_size": 17, "context": 280, "width": 64, "heads": 8, "layers": 2, "hidden": 64}

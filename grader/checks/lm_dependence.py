@@ -9,11 +9,11 @@ from grader.checks import check
 from grader.checks.causality import picture
 from grader.checks.lm_shapes import B, T, drawn, least, nan_rows, others, tokens
 from grader.compare import Array, number
-from grader.lm import SIZES, Model
-from grader.lm_value import names
-from grader.lm_watch import watch
 from grader.part import Part
 from grader.patterns import name_dependence
+from grader.probes.lm import SIZES, Model
+from grader.probes.lm_value import names
+from grader.probes.lm_watch import watch
 from grader.verdict import Violation
 
 CONTEXT = SIZES["context"]

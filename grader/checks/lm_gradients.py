@@ -14,10 +14,10 @@ from grader.checks.lm_shapes import B, drawn, tokens
 from grader.checks.lm_wiring import lm_final_norm, lm_norm_first, lm_order, lm_residuals
 from grader.checks.module_gradients import CUT, agree, gradients
 from grader.compare import Array
-from grader.lm import SIZES, Model, model
-from grader.lm_value import names
-from grader.module import student_of
 from grader.part import Part
+from grader.probes.lm import SIZES, Model, model
+from grader.probes.lm_value import names
+from grader.probes.module import student_of
 from grader.verdict import Violation
 
 NEEDS = ("lm-shape", "lm-same-again", "lm-finite")

@@ -9,11 +9,11 @@ from grader.checks import check
 from grader.checks.lm_dependence import known
 from grader.checks.lm_shapes import drawn, least, tokens
 from grader.compare import Array, number
-from grader.lm import SIZES, Model, model
-from grader.lm_rotary import angles, basis, below, name_scores, rest, tables
-from grader.lm_value import names
-from grader.lm_watch import Watched, watch
 from grader.part import Part
+from grader.probes.lm import SIZES, Model, model
+from grader.probes.lm_rotary import angles, basis, below, name_scores, rest, tables
+from grader.probes.lm_value import names
+from grader.probes.lm_watch import Watched, watch
 from grader.verdict import Violation
 
 CONTEXT = SIZES["context"]

@@ -9,10 +9,10 @@ import numpy as np
 from grader.cases import Case, only_once
 from grader.checks import check
 from grader.compare import Array, number
-from grader.lm import SIZES, Model, ids, model
-from grader.lm_value import names
-from grader.module import Precision
 from grader.part import Part
+from grader.probes.lm import SIZES, Model, ids, model
+from grader.probes.lm_value import names
+from grader.probes.module import Precision
 from grader.verdict import Violation
 
 B, T = 2, 7

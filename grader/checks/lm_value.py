@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from grader.cases import Case, only_once
 from grader.checks import check
-from grader.lm_value import QUESTIONS, compare
 from grader.part import Part, violation
+from grader.probes.lm_value import QUESTIONS, compare
 from grader.verdict import Violation
 
 FORMULA = "H = H + attention(norm_1(H)); H = H + feed_forward(norm_2(H)); logits = norm_f(H) W_out + b_out."

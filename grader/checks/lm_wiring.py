@@ -15,9 +15,9 @@ from grader.checks import check
 from grader.checks.lm_dependence import known
 from grader.checks.lm_shapes import B, T, drawn, others, tokens
 from grader.compare import Array, number
-from grader.lm import SIZES, Model
-from grader.lm_value import names
 from grader.part import Part
+from grader.probes.lm import SIZES, Model
+from grader.probes.lm_value import names
 from grader.verdict import Violation
 
 NEEDS = ("lm-shape", "lm-same-again", "lm-finite", "lm-tokens-meet", "lm-registered")

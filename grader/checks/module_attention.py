@@ -9,9 +9,9 @@ from grader.checks import check
 from grader.checks.module_dependence import B, T, influence, least
 from grader.checks.module_shapes import inputs, module_cases
 from grader.compare import number
-from grader.heads import apart, swapped
-from grader.module import WIDTH, Instance, build
 from grader.part import Part
+from grader.probes.heads import apart, swapped
+from grader.probes.module import WIDTH, Instance, build
 from grader.verdict import Violation
 
 SHARP = 100.0  # of the parameters: scores in the tens of thousands

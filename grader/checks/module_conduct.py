@@ -10,9 +10,9 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.module_shapes import inputs, module_cases, wrong_shape
 from grader.compare import Array, number
-from grader.module import WIDTH, Instance, build
-from grader.module_settings import LONG, WIDE, Setting, asked, in_training
 from grader.part import Part
+from grader.probes.module import WIDTH, Instance, build
+from grader.probes.module_settings import LONG, WIDE, Setting, asked, in_training
 from grader.verdict import Violation
 
 NEEDS = ("same-shape", "same-again", "positions-meet")

@@ -11,10 +11,10 @@ from grader.checks import check
 from grader.checks.causality import picture
 from grader.checks.module_shapes import inputs, module_cases
 from grader.compare import Array, number
-from grader.module import WIDTH, Instance, build
-from grader.module_settings import LONE, LONG, SINGLE, WIDE, Setting, asked, in_training
 from grader.part import Part
 from grader.patterns import name_dependence
+from grader.probes.module import WIDTH, Instance, build
+from grader.probes.module_settings import LONE, LONG, SINGLE, WIDE, Setting, asked, in_training
 from grader.verdict import Violation
 
 B, T = 2, 6

@@ -14,10 +14,10 @@ from grader.checks import check
 from grader.checks.module_shapes import inputs, module_cases
 from grader.checks.module_structure import wiring
 from grader.compare import Array, number
-from grader.heads import apart
-from grader.module import WIDTH, Gradients, Instance, Raised, build
-from grader.module_settings import WIDE, asked, in_training
 from grader.part import Part
+from grader.probes.heads import apart
+from grader.probes.module import WIDTH, Gradients, Instance, Raised, build
+from grader.probes.module_settings import WIDE, asked, in_training
 from grader.verdict import Violation
 
 FINE, COARSE = (6e-6, 1e-5), (1e-3, 5e-2)  # (step, relative error), in double precision, and in single

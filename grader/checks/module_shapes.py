@@ -10,8 +10,8 @@ import numpy as np
 from grader.cases import SMALLEST, Case
 from grader.checks import check
 from grader.compare import Array, counted, number
-from grader.module import HEADS, WIDTH, Raised, build
 from grader.part import Part
+from grader.probes.module import HEADS, WIDTH, Raised, build
 from grader.verdict import Violation
 
 SIZES = ((2, 5, 12, 3), (3, 4, 10, 2), (2, 7, 6, 1))  # B, T, d, h

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.anatomy import Anatomy, bent, examine, growth, misplaced, mixes, slope
 from grader.cases import Case
 from grader.checks import check
 from grader.checks.module_conduct import changed_by_training
 from grader.checks.module_shapes import inputs, module_cases
 from grader.compare import number
-from grader.module import WIDTH, Piece, build
 from grader.part import Part
+from grader.probes.anatomy import Anatomy, bent, examine, growth, misplaced, mixes, slope
+from grader.probes.module import WIDTH, Piece, build
 from grader.verdict import Violation
 
 NEEDS = ("same-shape", "same-again", "earlier-counts", "registered", "batch-rows-apart", "fine-steps")

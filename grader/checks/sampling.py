@@ -9,9 +9,9 @@ import numpy as np
 from grader.cases import SMALLEST, Case
 from grader.checks import check
 from grader.compare import Array
-from grader.module import Raised
 from grader.part import Part
-from grader.sampling import SMALL, Run, generated
+from grader.probes.module import Raised
+from grader.probes.sampling import SMALL, Run, generated
 from grader.verdict import Violation
 
 PART = "generate"

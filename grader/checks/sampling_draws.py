@@ -12,9 +12,9 @@ from grader.checks import check
 from grader.checks.sampling import PART, sampling_cases
 from grader.compare import Array, number
 from grader.misconceptions.sampling import Asked, right
-from grader.module import Raised
 from grader.part import Part
-from grader.sampling import DRAWS, fits, generated, named
+from grader.probes.module import Raised
+from grader.probes.sampling import DRAWS, fits, generated, named
 from grader.verdict import Violation
 
 # unsorted, without ties, and away from every boundary that is used below

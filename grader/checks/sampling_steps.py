@@ -9,11 +9,11 @@ import numpy as np
 from grader.cases import Case
 from grader.checks import check
 from grader.checks.sampling import PART, caching_cases, sampling_cases, step_rows
-from grader.decoding import agree
-from grader.lm import SIZES, Model, ids, model
-from grader.module import Raised
 from grader.part import Part
-from grader.sampling import generated
+from grader.probes.decoding import agree
+from grader.probes.lm import SIZES, Model, ids, model
+from grader.probes.module import Raised
+from grader.probes.sampling import generated
 from grader.verdict import Violation
 
 FORWARD, DECODE = 0, 1

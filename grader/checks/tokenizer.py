@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from grader.cases import SMALLEST, Case
 from grader.checks import check
 from grader.part import Part
-from grader.texts import prose
-from grader.tokens import BYTES, LONGEST, Raised, Tokens, elsewhere, train
+from grader.probes.texts import prose
+from grader.probes.tokens import BYTES, LONGEST, Raised, Tokens, elsewhere, train
 from grader.verdict import Violation
 
 MERGES = 40

@@ -6,7 +6,7 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.tokenizer import MERGES, SPECIAL, TEXT, ordinary, shown, special, token_cases, told
 from grader.part import Part
-from grader.tokens import BYTES, MOST, Raised, Tokens, train
+from grader.probes.tokens import BYTES, MOST, Raised, Tokens, train
 from grader.verdict import Violation
 
 RANDOM_ROWS = 60

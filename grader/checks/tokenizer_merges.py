@@ -12,10 +12,10 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.tokenizer import token_cases
 from grader.part import Part
-from grader.texts import prose
-from grader.token_changes import LEARNED, SEGMENTED, rarest
-from grader.token_words import LETTERS, MERGES, clear_word
-from grader.tokens import BYTES, Tokens, train
+from grader.probes.texts import prose
+from grader.probes.token_changes import LEARNED, SEGMENTED, rarest
+from grader.probes.token_words import LETTERS, MERGES, clear_word
+from grader.probes.tokens import BYTES, Tokens, train
 from grader.verdict import Violation
 from reference.bpe import Pair, learn, segment
 

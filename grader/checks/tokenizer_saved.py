@@ -6,8 +6,8 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.tokenizer import END, SPECIAL, shown, special, token_cases, told
 from grader.part import Part
-from grader.token_words import clear_word
-from grader.tokens import Raised, Tokens, elsewhere, load, train
+from grader.probes.token_words import clear_word
+from grader.probes.tokens import Raised, Tokens, elsewhere, load, train
 from grader.verdict import Violation
 
 FOLDER, NAME = "tokenizer", "tokenizer.json"

@@ -9,8 +9,8 @@ from grader.checks import check
 from grader.checks.tokenizer import END, MERGES, PAD, SPECIAL, TEXT, USER, shown, special, token_cases, told
 from grader.checks.tokenizer_text import lost
 from grader.part import Part
+from grader.probes.tokens import BYTES, Raised, Tokens, train
 from grader.search import smallest
-from grader.tokens import BYTES, Raised, Tokens, train
 from grader.verdict import Violation
 
 SIGNS = ("[SEP]", "a+b", "(x", "$", "w.h")  # each means something else in a pattern

@@ -6,9 +6,9 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.tokenizer import MERGES, TEXT, ordinary, shown, token_cases, told
 from grader.part import Part
+from grader.probes.token_changes import PROBES, changed, decoded_apart, thinned
+from grader.probes.tokens import BYTES, Raised, Tokens, train
 from grader.search import shrunk, smallest
-from grader.token_changes import PROBES, changed, decoded_apart, thinned
-from grader.tokens import BYTES, Raised, Tokens, train
 from grader.verdict import Violation
 
 MARKERS = ("\u0120", "\u2581", "</w>", "##a", "@@ a")

@@ -6,8 +6,8 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.tokenizer import token_cases
 from grader.part import Part
-from grader.texts import prose
-from grader.tokens import BYTES, limited, train
+from grader.probes.texts import prose
+from grader.probes.tokens import BYTES, limited, train
 from grader.verdict import Violation
 
 LENGTH, MERGES = 200_000, 40

@@ -10,12 +10,12 @@ from grader.cases import Case
 from grader.checks import check
 from grader.checks.module_shapes import module_cases
 from grader.compare import Array, number
-from grader.next_token import Batch, Reading, along, close, readings, smoothing
 from grader.part import Part
-from grader.trained import CONTEXT, STEPS, drops_out, groups, new, run, text
+from grader.probes.module import Raised
+from grader.probes.next_token import Batch, Reading, along, close, readings, smoothing
+from grader.probes.trained import CONTEXT, STEPS, drops_out, groups, new, run, text
+from grader.probes.watched import Call, Watched
 from grader.verdict import Violation
-from grader.watched import Call, Watched
-from grader.worker import Raised
 
 FIRST = ("train-runs",)
 HINT = (

@@ -9,9 +9,9 @@ from grader.checks import check
 from grader.checks.module_shapes import module_cases
 from grader.checks.training import FIRST
 from grader.part import Part
-from grader.trained import CONTEXT, RATE, drops_out, new, run, text
+from grader.probes.trained import CONTEXT, RATE, drops_out, new, run, text
+from grader.probes.watched import BACKWARD, FORWARD, STEP, Watched
 from grader.verdict import Violation
-from grader.watched import BACKWARD, FORWARD, STEP, Watched
 
 ORDER = "In every step: optimizer.zero_grad(), loss.backward(), optimizer.step()."
 TINY = 1e-8  # a learning rate by which nothing moves to speak of

@@ -9,11 +9,11 @@ from grader.checks import check
 from grader.checks.module_shapes import module_cases
 from grader.checks.training import FIRST, reported_loss
 from grader.compare import Array
-from grader.next_token import along, entropy
 from grader.part import Part
-from grader.trained import CONTEXT, LONG, ROWS, STEPS, drops_out, groups, run, text
+from grader.probes.next_token import along, entropy
+from grader.probes.trained import CONTEXT, LONG, ROWS, STEPS, drops_out, groups, run, text
+from grader.probes.watched import Call, Watched
 from grader.verdict import Violation
-from grader.watched import Call, Watched
 
 FEW = CONTEXT + 4  # tokens: four windows
 MANY = 60  # steps of ROWS windows: one of the four is missed by chance in one of 10^22 runs

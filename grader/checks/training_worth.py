@@ -12,13 +12,13 @@ from grader.checks.module_shapes import module_cases
 from grader.checks.training import FIRST, gradient_of_the_loss, pulls
 from grader.checks.training_steps import gradient_steps
 from grader.compare import Array
-from grader.lm import Model, model
-from grader.module import process, student_of
-from grader.next_token import entropy
 from grader.part import Part
-from grader.texts import bigram_loss, noise, noise_weights, prose, unigram_loss
+from grader.probes.lm import Model, model
+from grader.probes.module import process, student_of
+from grader.probes.next_token import entropy
+from grader.probes.texts import bigram_loss, noise, noise_weights, prose, unigram_loss
+from grader.probes.watched import kept
 from grader.verdict import Violation
-from grader.watched import kept
 
 # A text of CONTEXT + 2 random ids of 11 has two windows. Measured after 150 steps of 4 rows, on eight right models:
 # at most 0.2 nats of 2.4 with AdamW, Adam, RMSprop, SGD with momentum, each also with warm-up, cosine decay, weight

@@ -6,7 +6,7 @@ import pytest
 from grader import grade
 from grader.hosts import Hosts
 from grader.misconceptions.sampling import WAYS, Asked, right
-from grader.sampling import DRAWS, fits
+from grader.probes.sampling import DRAWS, fits
 from grader.spec import load
 from grader.student import limits_of
 from tests.right.decoder_lm import HERE

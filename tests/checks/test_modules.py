@@ -6,8 +6,8 @@ import pytest
 from grader import grade
 from grader.engine import plan
 from grader.hosts import Hosts
-from grader.module import build
 from grader.part import Part
+from grader.probes.module import build
 from grader.reports.html import page
 from grader.spec import load
 from grader.student import Student, limits_of

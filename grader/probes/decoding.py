@@ -8,9 +8,9 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 
 from grader.compare import Array, first_gap
-from grader.lm import Model, model
-from grader.module import Precision, student_of
 from grader.part import Part
+from grader.probes.lm import Model, model
+from grader.probes.module import Precision, student_of
 from grader.student import Student
 from grader.worker import BadResult, Raised
 

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import accumulate, combinations, count, product
 from random import Random
 
-from grader.token_changes import SEGMENTED
+from grader.probes.token_changes import SEGMENTED
 from reference.bpe import Pair, merge, pairs, segment, split
 
 LETTERS, WORD, MERGES = "abcdefg", 4000, 12

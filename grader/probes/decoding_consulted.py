@@ -12,12 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from grader.compare import Array
-from grader.decoding import SCHEDULES, T, agree, decoder
-from grader.lm import SIZES, ids
 from grader.misconceptions.cached_decoding import RIGHT, How, consulted
 from grader.misconceptions.caches import WAYS
-from grader.module import Raised
 from grader.part import Part
+from grader.probes.decoding import SCHEDULES, T, agree, decoder
+from grader.probes.lm import SIZES, ids
+from grader.probes.module import Raised
 
 
 @dataclass(frozen=True)

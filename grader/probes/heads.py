@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.anatomy import anatomy, examine
 from grader.compare import Array
-from grader.module import Instance, Piece, build
 from grader.part import Part
+from grader.probes.anatomy import anatomy, examine
+from grader.probes.module import Instance, Piece, build
 
 LENGTH = 8
 

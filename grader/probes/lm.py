@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from grader.compare import Array
-from grader.module import Instance, Precision, build, student_of
 from grader.part import Part
+from grader.probes.module import Instance, Precision, build, student_of
 from grader.worker import BadResult, Handle, Reply
 
 MODEL = "DecoderLM"

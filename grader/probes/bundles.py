@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from grader.compare import Array
-from grader.lm import model
-from grader.module import student_of
 from grader.part import Part
-from grader.tokens import BYTES, Files, brought, made, placed, taken, train
+from grader.probes.lm import model
+from grader.probes.module import student_of
+from grader.probes.tokens import BYTES, Files, brought, made, placed, taken, train
 from grader.worker import BadResult, Handle, Raised
 
 __all__ = ["NAME", "BadResult", "Files", "Held", "Raised", "Saved", "State", "load", "reordered", "save"]

@@ -14,10 +14,22 @@ import numpy as np
 from grader.compare import Array
 from grader.part import Part
 from grader.student import Student
-from grader.worker import BadResult, Handle, Raised, Reply, Worker
+from grader.worker import BadResult, Handle, Raised, Reply, StudentFault, Worker
 from grader.worker.text import clean
 
-__all__ = ["HEADS", "WIDTH", "Gradients", "Instance", "Parameter", "Piece", "Raised", "build", "process", "small"]
+__all__ = [
+    "HEADS",
+    "WIDTH",
+    "Gradients",
+    "Instance",
+    "Parameter",
+    "Piece",
+    "Raised",
+    "StudentFault",
+    "build",
+    "process",
+    "small",
+]
 
 Precision = Literal["float64", "float32"]
 Piece = tuple[int, tuple[tuple[int, int], ...]]  # a parameter's place, and from where to where on its first axes

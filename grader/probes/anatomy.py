@@ -15,10 +15,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from grader.anatomy_ends import pieces, split, tied, whole
 from grader.compare import Array
-from grader.module import Instance, Piece, build, process
 from grader.part import Part
+from grader.probes.anatomy_ends import pieces, split, tied, whole
+from grader.probes.module import Instance, Piece, build, process
 from grader.worker import Worker
 
 _known: WeakKeyDictionary[Worker, dict[tuple[str, int], Anatomy]] = WeakKeyDictionary()

@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from grader.compare import Array
-from grader.lm import Model, model
 from grader.misconceptions.sampling import PLAIN, WAYS, Asked, Drawn, right
-from grader.module import process, student_of
 from grader.part import Part, Unexpected
+from grader.probes.lm import Model, model
+from grader.probes.module import process, student_of
 from grader.verdict import Violation
 from grader.worker import BadResult, Worker
 

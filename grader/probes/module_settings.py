@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from grader.compare import Array
-from grader.module import HEADS, WIDTH, Instance, Precision, Raised, build, process, student_of
 from grader.part import Part
+from grader.probes.module import HEADS, WIDTH, Instance, Precision, Raised, build, process, student_of
 from grader.student import Student
 from grader.worker import Crashed, Worker
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from grader.tokens import Files
+from grader.probes.tokens import Files
 
 FLIPS = 16
 # what stands in the file where it is written as text: a change there leaves the weights alone

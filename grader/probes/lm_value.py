@@ -12,12 +12,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from grader.compare import Array, Tolerance, first_gap
-from grader.lm import SIZES, ids, model
 from grader.misconceptions import all_misconceptions
 from grader.misconceptions.lm_forward import Forward
 from grader.misconceptions.lm_models import WAYS
-from grader.module import Raised, process
 from grader.part import Part
+from grader.probes.lm import SIZES, ids, model
+from grader.probes.module import Raised, process
 from grader.worker import Missing, StudentFault, Worker
 from reference.lm import ACTIVATIONS, LM, draw
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from grader.compare import Array
-from grader.lm import Model, model
-from grader.next_token import Batch
 from grader.part import Part
-from grader.watched import STEP, Call, Watched, kept, watch
+from grader.probes.lm import Model, model
+from grader.probes.next_token import Batch
+from grader.probes.watched import STEP, Call, Watched, kept, watch
 
 SIZES = {"vocab_size": 61, "context": 9, "width": 12, "heads": 3, "layers": 2, "hidden": 20}
 CONTEXT, VOCABULARY = SIZES["context"], SIZES["vocab_size"]

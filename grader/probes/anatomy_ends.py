@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from grader.compare import Array
-from grader.module import Instance, Piece, small
+from grader.probes.module import Instance, Piece, small
 
 MOST = 400  # pieces of one block
 

@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from grader.compare import Array
-from grader.module import process, student_of
 from grader.part import Part
+from grader.probes.module import process, student_of
 from grader.worker import BadResult, Handle, Raised, Worker
 
 __all__ = ["Files", "Raised", "Tokens", "brought", "elsewhere", "limited", "load", "made", "placed", "taken", "train"]

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from grader.compare import Array
-from grader.lm import Model
-from grader.module import student_of
 from grader.part import Part
+from grader.probes.lm import Model
+from grader.probes.module import student_of
 from grader.worker import BadResult, Raised, StudentFault
 from grader.worker.text import clean
 

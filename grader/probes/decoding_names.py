@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from grader.compare import Array
-from grader.decoding import SCHEDULES, T, agree, decoder, decoder_precision
-from grader.decoding_consulted import Setting, Wrong, by_consulted, by_dependence, by_window, settled
-from grader.lm import SIZES, Model, ids, model
 from grader.misconceptions.cached_decoding import RIGHT, How, decoded
 from grader.misconceptions.caches import WAYS
-from grader.module import Raised
 from grader.part import Part
+from grader.probes.decoding import SCHEDULES, T, agree, decoder, decoder_precision
+from grader.probes.decoding_consulted import Setting, Wrong, by_consulted, by_dependence, by_window, settled
+from grader.probes.lm import SIZES, Model, ids, model
+from grader.probes.module import Raised
 from grader.worker import StudentFault
 from reference.lm import ACTIVATIONS, LM, draw
 
