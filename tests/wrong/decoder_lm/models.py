@@ -194,7 +194,7 @@ WRONG = chapter(
         ("nn.ModuleList(Block(width, heads, hidden, rotary) for _ in range(layers))",
          "nn.ModuleList([Block(width, heads, hidden, rotary)] * layers)"),
     )),
-    ("layers-in-a-list", "the layers are in a list that torch does not see", None, R, (
+    ("layers-in-a-list", "the layers are in a list that torch does not see", "lm-loose-layers", R, (
         ("self.layers = nn.ModuleList(Layer(width, heads, hidden, rotary) for _ in range(layers))",
          "self.layers = [Layer(width, heads, hidden, rotary) for _ in range(layers)]"),
     )),
@@ -240,7 +240,7 @@ WRONG = chapter(
     ("stream-detached", "no gradient below the last layer", "lm-gradient-cut", D, (
         ("            x, now = block(x, past)\n", "            x, now = block(x.detach(), past)\n"),
     )),
-    ("remembers", "a share of the last call's logits is added", None, F, (
+    ("remembers", "a share of the last call's logits is added", "lm-remembers-calls", F, (
         ("        return self.decode(tokens, None)[0]\n",
          "        logits = self.decode(tokens, None)[0]\n"
          '        if getattr(self, "last", logits[:0]).shape == logits.shape:\n'

@@ -103,7 +103,7 @@ WRONG += chapter(
     ("dropout-as-it-was", "dropout is as the model was", "evaluation-dropout-on", D, (("    mode, T, total = model.training, model.init[1], 0.0\n    model.eval()\n", "    mode, T, total = model.training, model.init[1], 0.0\n"),)),
     ("mean-of-means", "the mean of the windows' means, however long they are", "evaluation-mean-of-means", S, (("    return total / count\n", "    return total / count\n\n\ndef evaluate(model, tokens):\n    training, means = model.training, []\n    model.eval()\n    with torch.no_grad():\n        for start in range(0, len(tokens) - 1, model.context):\n            window = tokens[start : start + model.context + 1]\n            means.append(F.cross_entropy(model(window[None, :-1])[0], window[1:]).item())\n    model.train(training)\n    return sum(means) / len(means)\n"),)),
     ("no-shift", "the targets are the inputs", "evaluation-no-shift", F, (("        targets = tokens[i + 1 : i + 1 + context]\n", "        targets = tokens[i : i + context][: len(tokens) - 1 - i]\n"),)),
-    ("shift-twice", "the targets are two tokens ahead", None, P, (
+    ("shift-twice", "the targets are two tokens ahead", "evaluation-double-shift", P, (
         ("        targets = tokens[start + 1 : start + 1 + model.context]\n", "        targets = tokens[start + 2 : start + 2 + model.context]\n        if not len(targets):\n            continue\n"),
     )),
     ("sum", "the sum instead of the mean", "evaluation-sum", A, (("return torch.cat(parts).double().mean().item()", "return torch.cat(parts).double().sum().item()"),)),
