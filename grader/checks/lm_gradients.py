@@ -91,7 +91,7 @@ def _sides(m: Model, kind: int) -> int:
     parts=["DecoderLM"],
     says="Every parameter learns: its gradient is the slope that differences show.",
     cases=only_once,
-    needs=(*NEEDS, "lm-registered", "lm-tokens-meet"),
+    needs=(*NEEDS, "lm-registered", "lm-tokens-meet", "lm-precision"),
     numbers=False,
 )
 def lm_every_parameter(part: Part, case: Case) -> Violation | None:

@@ -57,7 +57,7 @@ WRONG = chapter(
         ("        u = torch.rand(1, generator=numbers", "        if seed is not None:\n            numbers.manual_seed(seed)\n        u = torch.rand(1, generator=numbers"),
     )),
     ("first-position", "the logits of the first position are used", "sampling-first-position", P, (("choose(logits[0, -1], temperature", "choose(logits[0, 0], temperature"),)),
-    ("second-last-position", "the logits of the last position but one are used", None, R, (("        p = distribution(logits[0, -1], ", "        p = distribution(logits[0, max(-2, -logits.shape[1])], "),)),
+    ("second-last-position", "the logits of the last position but one are used", "sampling-first-position", R, (("        p = distribution(logits[0, -1], ", "        p = distribution(logits[0, max(-2, -logits.shape[1])], "),)),
     ("whole-text-into-the-cache", "with a cache all ids are given at every step", "sampling-everything-again", D, (("ids if cache is None else ids[:, -1:], cache", "ids, cache"),)),
     ("cache-not-kept", "every step begins with an empty cache", "sampling-cache-dropped", L, (("                Z, cache = model.decode(torch.tensor([given]), cache)\n", "                Z, _ = model.decode(torch.tensor([given]), cache)\n"),)),
     ("cache-never", "use_cache=True computes everything anew", "sampling-cache-unused", T, (("            if not use_cache:\n", "            if True:\n"),)),
