@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import defaultdict
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -60,16 +61,20 @@ class Grading:
         self._student: Student | None = None
         self._session: Session | None = None
         self._verdicts: dict[str, Verdict] = {}
+        self._seconds: defaultdict[str, float] = defaultdict(float)  # by criterion
 
     def verdict(self, key: str) -> Verdict:
         """The verdict of one check of the plan; the first call reads and imports the submission."""
         self.load()
         if self.status == "graded" and key not in self._verdicts:
             assert self._session is not None
+            began, criterion = time.perf_counter(), self.spec.criterion_of(key)
             try:
                 self._verdicts[key] = self._session.verdict(key)
             except Tampered as fault:
                 self._end("tampered", fault.message, {"tampering": fault.evidence})
+            if criterion:
+                self._seconds[criterion.id] += time.perf_counter() - began
         return self._verdicts[key]
 
     @property
@@ -150,6 +155,7 @@ class Grading:
             timing={
                 "started": self._started.isoformat(timespec="seconds").replace("+00:00", "Z"),
                 "seconds": round(time.perf_counter() - self._began, 3),
+                "criteria": {key: round(seconds, 3) for key, seconds in self._seconds.items()},
             },
         )
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from grader.spec import Spec
 
 
+SLOW = 5.0  # seconds from which on it is said where they went
+
+
 @click.command(short_help="Grade what you have written, and say what to mend first.")
 @click.argument("path", default=".", type=click.Path(exists=True, path_type=Path))
 @click.option("--assignment", "-a", help="An id from `grader list`, or the path of a spec.  [default: grader.toml's]")
@@ -121,7 +124,9 @@ def _shown(result: Result, only: tuple[str, ...] | None, html: Path | None, json
         pour(result.to_json())
     else:
         paper = sheet()
-        say(render(result, only=only, width=paper.width, color=paper.color, ascii=paper.ascii), end="")
+        slow = result.rubric["timing"]["seconds"] >= SLOW
+        shown = {"width": paper.width, "color": paper.color, "ascii": paper.ascii, "seconds": slow}
+        say(render(result, only=only, **shown), end="")
     if json_ not in (None, "-"):
         _written(Path(str(json_)), result.to_json())
     if html is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group as Together
@@ -24,7 +24,9 @@ NOTES = 12
 MARK = {"ok": "green", "bad": "red", "part": "yellow"}
 
 
-def page(result: Result, only: Sequence[str] | None, width: int, ascii: bool) -> Iterator[RenderableType]:
+def page(
+    result: Result, only: Sequence[str] | None, width: int, ascii: bool, seconds: bool = False
+) -> Iterator[RenderableType]:
     """The page, piece by piece."""
     ink = Ink(ascii)
     yield _heading(result, ink, width)
@@ -32,7 +34,7 @@ def page(result: Result, only: Sequence[str] | None, width: int, ascii: bool) ->
         yield _problem(result, ink)
     else:
         yield ""
-        yield _criteria(result, only, ink)
+        yield _criteria(result, only, ink, result.rubric["timing"]["criteria"] if seconds else {})
     yield ""
     yield _score(result, only, ink)
     if not result.problem:
@@ -67,12 +69,14 @@ def _problem(result: Result, ink: Ink) -> RenderableType:
     return Together(*lines)
 
 
-def _criteria(result: Result, only: Sequence[str] | None, ink: Ink) -> RenderableType:
+def _criteria(result: Result, only: Sequence[str] | None, ink: Ink, seconds: Mapping[str, float]) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), show_header=False, pad_edge=False)
     table.add_column(width=1)
     table.add_column(ratio=None)
     table.add_column(no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
+    if seconds:
+        table.add_column(justify="right", no_wrap=True)
     for criterion in result.rubric["criteria"]:
         counted = [check for check in criterion["checks"] if check["status"] != "skipped"]
         if only is not None and not counted:
@@ -86,7 +90,8 @@ def _criteria(result: Result, only: Sequence[str] | None, ink: Ink) -> Renderabl
         if criterion["kind"] == "manual":
             right, share = f"to be marked, of {criterion['points']:g}", 0.0
         mark = "ok" if share == 1 else "part" if share > 0 else "bad"
-        table.add_row(ink.text(ink[mark], MARK[mark]), title, ink.bar(share), ink.text(right))
+        took = [ink.text(f"{seconds[criterion['id']]:.1f} s", "dim")] if criterion["id"] in seconds else []
+        table.add_row(ink.text(ink[mark], MARK[mark]), title, ink.bar(share), ink.text(right), *took)
     return table
 
 

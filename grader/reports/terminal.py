@@ -20,13 +20,20 @@ def text(result: Result) -> str:
 
 
 def render(
-    result: Result, *, only: Sequence[str] | None = None, width: int = WIDTH, color: bool = False, ascii: bool = False
+    result: Result,
+    *,
+    only: Sequence[str] | None = None,
+    width: int = WIDTH,
+    color: bool = False,
+    ascii: bool = False,
+    seconds: bool = False,
 ) -> str:
     """The report as text for a terminal of that width.
 
     only   the pattern that chose the checks: the score is partial then, and every failure is shown in full
     color  with escape sequences for colours
     ascii  for a terminal that can print nothing else
+    seconds  whether to say how long each criterion took, which differs from run to run
     """
     from io import StringIO
 
@@ -47,7 +54,7 @@ def render(
         markup=False,
         _environ={},
     )
-    for item in page(result, only, width, ascii):
+    for item in page(result, only, width, ascii, seconds):
         console.print(item)
     drawn = console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
     return "\n".join(line.rstrip() for line in drawn.splitlines()) + "\n"

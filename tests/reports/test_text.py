@@ -67,3 +67,13 @@ def test_hostile_exception_text_is_harmless_everywhere():
     outside = re.sub(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)", "", markdown(result))
     for markup in ("![x]", "<script", "@all", "http://"):
         assert markup not in outside
+
+
+def test_it_is_told_where_the_time_went():
+    result = result_of("right")
+    timing, criteria = result.rubric["timing"], {line["id"] for line in result.rubric["criteria"]}
+    assert timing["criteria"].keys() == criteria
+    assert 0 < sum(timing["criteria"].values()) <= timing["seconds"]
+    column = re.compile(r"\d\.\d s$", re.M)
+    assert len(column.findall(render(result, seconds=True))) == len(criteria)
+    assert not column.findall(render(result))
