@@ -15,7 +15,7 @@ from torch import nn
 
 
 class Tokenizer:
-    """Byte-level BPE, or plain bytes: decode(encode(s)) == s for every string that UTF-8 can encode.
+    """Byte-level BPE: decode(encode(s)) == s for every string that UTF-8 can encode.
 
     vocab_size    how many ids there are: 256 bytes, the merges, the special tokens; ids are 0 .. vocab_size - 1
     """
