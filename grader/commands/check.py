@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from grader.spec import Spec
 
 
-SLOW = 5.0  # seconds from which on it is said where they went
+SLOW = 15.0  # seconds from which on it is said where they went
 
 
 @click.command(short_help="Grade what you have written, and say what to mend first.")
