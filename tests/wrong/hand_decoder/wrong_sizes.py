@@ -107,22 +107,6 @@ WRONG: list[Wrong] = [
         also=("decoder_block", "decoder"),
     ),
     *mistake(
-        "changed-in-single-precision",
-        "blk-inplace",
-        "layer_norm",
-        {
-            V: (
-                (
-                    "    mean = H.mean(",
-                    "    if H.dtype == np.float32:\n        H += 1\n        H -= 1\n    mean = H.mean(",
-                ),
-            )
-        },
-        misconception="argument-changed",
-        how="mutation",
-        also=("decoder_block", "decoder"),
-    ),
-    *mistake(
         "noise-in-the-sixth-digit",
         "own-noise",
         "feed_forward",
